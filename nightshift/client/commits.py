@@ -10,7 +10,7 @@ import click
 
 from nightshift.client.changes import diff_blocks
 from nightshift.client.errors import Exit, NotFound
-from nightshift.client.output import Block, Cell, Lines, Table, Tone, cell, stamp
+from nightshift.client.output import Block, Cell, Lines, Table, Tone, cell, cells
 from nightshift.client.session import Session
 from nightshift.core.errors import IllegalMove
 from nightshift.core.program import typed
@@ -148,7 +148,7 @@ def _confirm() -> bool:
 
 
 def _describe(session: Session, row: Any) -> str:
-    at = stamp(row.at, short=session.views.short).text
+    at = session.views.at(row.at).text
     return (
         f"the last that was integrated is task {row.task_id}, {row.commit[:10]} on {row.target or 'its branch'} of "
         f"{row.repo}, {at}: {row.subject}"
@@ -189,16 +189,10 @@ def _list_left_open(rows: Sequence[Any]) -> list[Block]:
 
 def _table(session: Session, found: Sequence[Any]) -> Table:
     rows = [
-        [
-            cell(row.task_id),
-            cell(row.commit[:10]),
-            _label(row),
-            stamp(row.at, short=session.views.short),
-            cell(row.target if row.integrated else row.branch, Tone.PLAIN if row.integrated else Tone.WARN),
-            cell(row.subject),
-        ]
+        cells(row.task_id, row.commit[:10], _label(row), session.views.at(row.at),
+              row.target if row.integrated else cell(row.branch, Tone.WARN), row.subject)
         for row in found
-    ]
+    ]  # fmt: skip
     return Table(head=("task", "commit", "label", "made", "on", "subject"), rows=rows, spare=("made", "on"))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from nightshift.client.errors import DaemonGone, Exit
-from nightshift.client.output import Block, Cell, Lines, Table, Tone, cell, stamp
+from nightshift.client.output import Block, Cell, Lines, Table, Tone, cells
 from nightshift.client.session import Session
 from nightshift.client.views import pause_reasons
 from nightshift.config.reloaded import HOW_TO_REMOVE, OVERRULED
@@ -137,16 +137,10 @@ def environments(session: Session) -> int:
     found = session.get("/api/environments")
     head = ("environment", "for", "packages", "MB", "used", "declared by")
     rows = [
-        [
-            cell(one.name),
-            cell(": ".join((one.interpreter or one.kind, *([", ".join(one.services)] if one.services else [])))),
-            cell(len(one.packages)),
-            cell(round(one.size_bytes / 2**20)),
-            stamp(one.used_at, short=session.views.short),
-            cell(", ".join(one.sources)),
-        ]
+        cells(one.name, ": ".join(filter(None, (one.interpreter or one.kind, ", ".join(one.services)))),
+              len(one.packages), round(one.size_bytes / 2**20), session.views.at(one.used_at), ", ".join(one.sources))
         for one in found.environments
-    ]
+    ]  # fmt: skip
     left_out = [Cell(f"{one.name}: {remark}", Tone.DIM) for one in found.environments for remark in one.remarks]
     blocks: list[Block] = [Table(head=head, rows=rows, spare=("used", "packages", "MB"))] if rows else []
     lines = left_out if rows else [Cell("no environment was made yet")]

@@ -90,6 +90,16 @@ def cell(value: object, tone: Tone = Tone.PLAIN) -> Cell:
     return Cell(text if text.strip() else "-", tone)
 
 
+def cells(*values: object) -> list[Cell]:
+    """A row of a table; what is no cell yet becomes one."""
+    return [value if isinstance(value, Cell) else cell(value) for value in values]
+
+
+def fields(*pairs: tuple[str, object]) -> Fields:
+    """Names with their values; a pair without a value is left out."""
+    return Fields(pairs=[(name, cells(value)[0]) for name, value in pairs if value not in {None, "", 0}])
+
+
 def stamp(at: datetime | str | None, *, short: bool) -> Cell:
     """A time of the owner's own zone: to the second with its offset, or short, without the date where that is today."""
     if not at:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nightshift.client.output import Block, Cell, Fields, Lines, Table, Tone, cell, stamp
+from nightshift.client.output import Block, Cell, Fields, Lines, Table, Tone, cell, cells, fields, stamp
 from nightshift.core.events import Level
 from nightshift.core.program import typed
 from nightshift.core.status import OverallState, sandbox_in_brief
@@ -38,58 +38,44 @@ class Views:
 
     short: bool = False
 
+    def at(self, time: str | None) -> Cell:
+        """A time of an answer."""
+        return stamp(time, short=self.short)
+
     def report(self, report: Any) -> list[Block]:
         """The daemon as a whole."""
-        blocks: list[Block] = [Fields(pairs=self._daemon(report))]
-        if report.workers:
-            blocks.append(self._workers(report))
-        if report.models:
-            blocks.append(_models(report))
-        if report.forges:
-            blocks.append(self.forges(report.forges))
-        if report.holds:
-            blocks.append(pause_reasons(report.holds))
-        if report.notices:
-            blocks.append(Lines(lines=[Cell(f"note: {text}", Tone.WARN) for text in report.notices]))
-        return blocks
+        parts: list[tuple[Any, Callable[[Any], Block]]] = [
+            (report, self._daemon), (report.workers, self._workers), (report.models, _models),
+            (report.forges, self.forges), (report.holds, pause_reasons),
+        ]  # fmt: skip
+        notices = [Cell(f"note: {text}", Tone.WARN) for text in report.notices]
+        return [*(make(part) for part, make in parts if part), *([Lines(lines=notices)] if notices else [])]
 
     def forges(self, forges: Sequence[Any]) -> Table:
         """The connections to forges."""
         rows = [
-            [
-                cell(each.address),
-                cell(each.kind),
-                stamp(each.looked_at, short=self.short),
-                cell(each.issues),
-                cell(each.pulls),
-                cell(_forge_state(each), Tone.WARN if each.fault or each.notes else Tone.GOOD),
-            ]
+            cells(each.address, each.kind, self.at(each.looked_at), each.issues, each.pulls,
+                  cell(_forge_state(each), Tone.WARN if each.fault or each.notes else Tone.GOOD))
             for each in forges
-        ]
+        ]  # fmt: skip
         return Table(head=("forge", "kind", "looked at", "issues", "drafts", "state"), rows=rows, spare=("kind",))
 
     def tasks(self, tasks: Sequence[Any]) -> list[Block]:
         """A list of tasks."""
         head = ("id", "status", "ending", "prio", "iter", "created", "ended", "commit", "description")
         spare = ("iter", "prio", "created", "commit", "ending")
-        return [Table(head=head, rows=[self._task_row(task) for task in tasks], spare=spare)]
-
-    def _task_row(self, task: Any) -> list[Cell]:
-        return [
-            cell(task.task_id),
-            cell(task.status, STATUS_TONE.get(task.status, Tone.PLAIN)),
-            cell(task.ending),
-            cell(task.priority),
-            cell(task.iteration_count),
-            stamp(task.created_at, short=self.short),
-            stamp(task.ended_at, short=self.short),
-            cell(task.commit[:10]) if task.commit else cell("draft" if task.has_draft else "", Tone.WARN),
-            cell(task.description),
-        ]
+        rows = [
+            cells(task.task_id, _status(task, task.status), task.ending, task.priority, task.iteration_count,
+                  self.at(task.created_at), self.at(task.ended_at),
+                  task.commit[:10] if task.commit else cell("draft" if task.has_draft else "", Tone.WARN),
+                  task.description)
+            for task in tasks
+        ]  # fmt: skip
+        return [Table(head=head, rows=rows, spare=spare)]
 
     def task(self, task: Any) -> list[Block]:
         """One task in full."""
-        blocks: list[Block] = [Fields(pairs=self._task_fields(task))]
+        blocks: list[Block] = [self._task_fields(task)]
         blocks.append(Lines(lines=[Cell(line) for line in printable(task.description).split("\n")]))
         if task.iterations:
             head = ("attempt", "iteration", "passed", "failed", "tests", "seconds", "phases")
@@ -99,50 +85,41 @@ class Views:
             blocks.append(Lines(lines=[Cell(note) for note in task.pruned]))
         return blocks
 
-    def _task_fields(self, task: Any) -> list[tuple[str, Cell]]:
-        asked = (
-            ("kind", task.kind),
-            ("repo", task.repo),
-            ("base", task.base),
-            ("project", task.project),
-            ("key", task.key),
-        )
-        after = ", ".join(map(str, task.depends_on))
-        kin = (("depends on", after), ("subtask of", task.parent), ("subtasks", ", ".join(map(_child, task.children))))
-        given = [(name, cell(value)) for name, value in (*asked, *kin) if value]
-        times = ("started", task.started_at), ("ended", task.ended_at)
-        ending = f"{task.status} ({task.ending})" if task.ending else str(task.status)
-        return [
-            ("task", cell(task.task_id)),
-            ("status", cell(ending, STATUS_TONE.get(task.status, Tone.PLAIN))),
-            *([("reason", cell(task.reason))] if task.reason else []),
-            *([("cancelling", cell("at its next safe point", Tone.WARN))] if task.cancel_requested else []),
+    def _task_fields(self, task: Any) -> Fields:
+        draft = task.draft
+        acts = ("retry {} --from-draft", "integrate {}", "discard {}") if draft else ()
+        return fields(
+            ("task", task.task_id),
+            ("status", _status(task, f"{task.status} ({task.ending})" if task.ending else task.status)),
+            ("reason", task.reason),
+            ("cancelling", cell("at its next safe point", Tone.WARN) if task.cancel_requested else None),
             ("priority", cell(task.priority)),
-            *given,
-            ("created", stamp(task.created_at, short=self.short)),
-            *([("not before", stamp(task.not_before, short=False))] if task.not_before else []),
-            *((name, stamp(at, short=self.short)) for name, at in times if at),
-            *([("commit", cell(task.commit, Tone.GOOD))] if task.commit else []),
-            *([("reverted", cell(f"by {task.reverted_by}", Tone.WARN))] if task.reverted_by else []),
-            *([("branch", cell(task.branch))] if task.branch else []),
-            *(_draft_fields(task.task_id, task.draft) if task.draft else []),
+            *((name, task[name]) for name in ("kind", "repo", "base", "project", "key")),
+            ("depends on", ", ".join(map(str, task.depends_on))),
+            ("subtask of", task.parent),
+            ("subtasks", ", ".join(f"{child.task_id} ({child.status})" for child in task.children)),
+            ("created", self.at(task.created_at)),
+            ("not before", stamp(task.not_before, short=False) if task.not_before else None),
+            ("started", self.at(task.started_at) if task.started_at else None),
+            ("ended", self.at(task.ended_at) if task.ended_at else None),
+            ("commit", cell(task.commit, Tone.GOOD) if task.commit else None),
+            ("reverted", cell(f"by {task.reverted_by}", Tone.WARN) if task.reverted_by else None),
+            ("branch", task.branch),
+            ("draft", cell(draft.text, Tone.WARN) if draft else None),
+            ("failing", ", ".join(draft.failing) if draft else None),
+            ("look at it", draft.look if draft else None),
+            ("go on with it", ", ".join(typed(act.format(task.task_id)) for act in acts)),
             ("attempt", cell(task.attempt)),
             ("iterations", cell(task.iteration_count)),
-            ("spent", cell(_format_spent(task))),
-        ]
+            ("spent", _format_spent(task)),
+        )
 
     def approvals(self, found: Any) -> list[Block]:
         """List the approvals; the questions stand below the table, because they must be read to their end."""
         if not found.approvals:
             return [Lines(lines=[Cell("nothing needs your decision")])]
         rows = [
-            [
-                cell(row.approval_id),
-                cell(row.task_id),
-                cell(row.kind, Tone.WARN),
-                stamp(row.asked_at, short=self.short),
-                cell(row.subject),
-            ]
+            cells(row.approval_id, row.task_id, cell(row.kind, Tone.WARN), self.at(row.asked_at), row.subject)
             for row in found.approvals
         ]
         questions = [Cell(line) for row in found.approvals for line in self._question(row)]
@@ -155,7 +132,7 @@ class Views:
         asked = [f"{row.approval_id}: {first}", *(f"   {line}" for line in more)]
         if row.assumed_at is None:
             return asked
-        return [*asked, f"   assumed from {stamp(row.assumed_at, short=self.short).text} on: {row.default}"]
+        return [*asked, f"   assumed from {self.at(row.assumed_at).text} on: {row.default}"]
 
     def logs(self, logs: Any) -> list[Block]:
         """Events, one a line."""
@@ -169,48 +146,43 @@ class Views:
         columns = f"{time}  {line.level:<7}  {task:>5}  {line.event:<21}  {text}"
         return Cell(columns.rstrip(), LEVEL_TONE.get(line.level, Tone.PLAIN))
 
-    def _daemon(self, report: Any) -> list[tuple[str, Cell]]:
+    def _daemon(self, report: Any) -> Fields:
         counts = ", ".join(f"{n} {status}" for status, n in report.queue.items() if n)
-        overall, running = report.overall, report.state != DaemonState.STOPPED
-        isolation = "; ".join(sandbox_in_brief(report.sandbox_detail)) or report.sandbox
+        overall, running, saved = report.overall, report.state != DaemonState.STOPPED, report.saved
+        why = overall.why if running and not report.holds else ""
         since = f"version {report.version}, process {report.pid}, up {duration(report.uptime_s)}"
-        return [
+        isolation = "; ".join(sandbox_in_brief(report.sandbox_detail)) or report.sandbox
+        commits = f"{report.unread} commit{'' if report.unread == 1 else 's'}, see {typed('review')}"
+        approvals = f"{report.approvals} open, see {typed('approvals')}"
+        return fields(
             ("state", cell(overall.text, STATE_TONE.get(overall.state, Tone.PLAIN))),
-            *([("why", cell(overall.why, Tone.WARN))] if overall.why and running and not report.holds else []),
-            *([("until", stamp(overall.until, short=self.short))] if overall.until else []),
-            *([("daemon", cell(since))] if running else []),
-            ("queue", cell(counts or "empty")),
-            *([("forecast", cell(report.forecast))] if report.forecast else []),
-            *([("", cell(report.forecast_range, Tone.DIM))] if report.forecast_range else []),
-            *(
-                [("approvals", cell(f"{report.approvals} open, see {typed('approvals')}", Tone.WARN))]
-                if report.approvals
-                else []
-            ),
-            *([("unread", cell(_unread(report.unread), Tone.WARN))] if report.unread else []),
-            *([("sandbox", cell(isolation))] if report.sandbox else []),
-            *([("engine", cell(_format_saved(report.saved)))] if report.saved.saved or report.saved.solved else []),
-            *([("embedder", cell(report.embedder))] if report.embedder else []),
-            *([("workspace", cell(report.workspace))] if report.workspace else []),
-            ("checkpoint", stamp(report.next_checkpoint_at, short=self.short)),
-        ]
+            ("why", cell(why, Tone.WARN) if why else None),
+            ("until", self.at(overall.until) if overall.until else None),
+            ("daemon", since if running else None),
+            ("queue", counts or "empty"),
+            ("forecast", report.forecast),
+            ("", cell(report.forecast_range, Tone.DIM) if report.forecast_range else None),
+            ("approvals", cell(approvals, Tone.WARN) if report.approvals else None),
+            ("unread", cell(commits, Tone.WARN) if report.unread else None),
+            ("sandbox", isolation if report.sandbox else None),
+            ("engine", _format_saved(saved) if saved.saved or saved.solved else None),
+            ("embedder", report.embedder),
+            ("workspace", report.workspace),
+            ("checkpoint", self.at(report.next_checkpoint_at)),
+        )
 
-    def _workers(self, report: Any) -> Table:
+    def _workers(self, workers: Sequence[Any]) -> Table:
         rows = [
-            [
-                cell(worker.name),
-                cell(worker.task_id, Tone.BUSY),
-                cell(worker.phase),
-                cell(worker.iteration or None),
-                stamp(worker.since, short=self.short),
-                cell(worker.done),
-                cell(worker.failed),
-                cell(worker.last_line or worker.description),
-            ]
-            for worker in report.workers
-        ]
+            cells(worker.name, cell(worker.task_id, Tone.BUSY), worker.phase, worker.iteration or None,
+                  self.at(worker.since), worker.done, worker.failed, worker.last_line or worker.description)
+            for worker in workers
+        ]  # fmt: skip
         head = ("worker", "task", "phase", "iteration", "since", "done", "failed", "doing")
         return Table(head=head, rows=rows, spare=("failed", "done", "since", "iteration"))
+
+
+def _status(task: Any, text: str) -> Cell:
+    return cell(text, STATUS_TONE.get(task.status, Tone.PLAIN))
 
 
 def pause_reasons(holds: Sequence[Any]) -> Lines:
@@ -230,27 +202,6 @@ def outcome(task: Any) -> Cell:
         tries = f"{task.iteration_count} iteration{'' if task.iteration_count == 1 else 's'}"
         text += f" ({tries}, {tokens(task.spent.tokens_in + task.spent.tokens_out)} tokens)"
     return Cell(text, STATUS_TONE.get(task.status, Tone.PLAIN))
-
-
-def _draft_fields(task_id: int, draft: Any) -> list[tuple[str, Cell]]:
-    """A draft, how to look at it, and what can be done with it."""
-    acts = [typed(f"retry {task_id} --from-draft"), typed(f"integrate {task_id}"), typed(f"discard {task_id}")]
-    return [
-        ("draft", cell(draft.text, Tone.WARN)),
-        *([("failing", cell(", ".join(draft.failing)))] if draft.failing else []),
-        ("look at it", cell(draft.look)),
-        ("go on with it", cell(", ".join(acts))),
-    ]
-
-
-def _child(child: Any) -> str:
-    """A subtask in a few words."""
-    return f"{child.task_id} ({child.status})"
-
-
-def _unread(count: int) -> str:
-    """How many commits wait to be read."""
-    return f"{count} commit{'' if count == 1 else 's'}, see {typed('review')}"
 
 
 def _format_saved(saved: Any) -> str:
@@ -275,30 +226,23 @@ def _forge_state(forge: Any) -> str:
     return f"{forge.notes[0]}{more}" if forge.notes else "well"
 
 
-def _models(report: Any) -> Table:
+def _models(models: Sequence[Any]) -> Table:
     rows = [
-        [
-            cell(model.name),
-            cell(model.model),
-            cell("yes", Tone.GOOD) if model.available else cell("no", Tone.BAD),
-            cell(model.circuit, Tone.PLAIN if model.circuit == "closed" else Tone.WARN),
-            cell(model.calls),
-            cell(model.failures),
-            cell(tokens(model.tokens_in + model.tokens_out)),
-            cell(money(model.cost_usd, model.unpriced)),
-            cell("; ".join(filter(None, (model.detail, model.measured and f"solved {model.measured}", _forms(model))))),
-        ]
-        for model in report.models
-    ]
+        cells(model.name, model.model, cell("yes", Tone.GOOD) if model.available else cell("no", Tone.BAD),
+              cell(model.circuit, Tone.PLAIN if model.circuit == "closed" else Tone.WARN), model.calls, model.failures,
+              tokens(model.tokens_in + model.tokens_out), money(model.cost_usd, model.unpriced),
+              "; ".join(filter(None, (model.detail, model.measured and f"solved {model.measured}", _forms(model)))))
+        for model in models
+    ]  # fmt: skip
     head = ("backend", "model", "available", "circuit", "calls", "failures", "tokens", "cost", "detail")
     return Table(head=head, rows=rows, spare=("circuit", "failures", "calls", "cost", "tokens"))
 
 
-def _iteration_row(row: Any) -> Sequence[Cell]:
-    counts = [cell(row.passed, Tone.GOOD), cell(row.failed, Tone.BAD if row.failed else Tone.PLAIN), cell(row.total)]
+def _iteration_row(row: Any) -> list[Cell]:
+    failed = cell(row.failed, Tone.BAD if row.failed else Tone.PLAIN)
     seconds = sum(phase.duration_s or 0 for phase in row.phases)
     phases = ", ".join(f"{phase.phase} {phase.outcome}" for phase in row.phases)
-    return [cell(row.attempt), cell(row.iteration), *counts, cell(duration(seconds)), cell(phases)]
+    return cells(row.attempt, row.iteration, cell(row.passed, Tone.GOOD), failed, row.total, duration(seconds), phases)
 
 
 def _format_spent(task: Any) -> str:
