@@ -47,7 +47,7 @@ from nightshift.core.tasks.held_out import SHARE
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from nightshift.sandbox import SNIPPET_LIMITS, choose, run_python
-from nightshift.sandbox.pool import Warmed, warmed
+from nightshift.sandbox.pool import Warmed, warm
 from nightshift.sandbox.runtime import Program, Runtime, open_runtime
 from nightshift.verdict import mutation
 from nightshift.verdict.checks.bandit import BanditReader
@@ -189,7 +189,7 @@ async def opened(name: str, size: int, programs: Sequence[Program] = ()) -> Asyn
         choice = await choose(name, runtime=runtime, scratch=Path(folder))
         if choice.sandbox is None:
             raise SystemExit(choice.report)
-        kept = await warmed(choice.sandbox, runtime, size=size)
+        kept = await warm(choice.sandbox, runtime, size=size)
         try:
             yield kept, runtime, Path(folder)
         finally:

@@ -29,7 +29,6 @@ from nightshift.core.dialogue import Completion
 from nightshift.core.errors import NightshiftError
 from nightshift.core.text.masking import Masker, printable
 from nightshift.queue.intake.tasks_file import read_tasks
-from nightshift.server.log import ansi
 
 Read = Callable[[str], object]
 
@@ -84,7 +83,6 @@ READERS: Mapping[str, tuple[Read, Sequence[str]]] = {
     "applied edit": (edited, ("x = 1\n", "\n", "    pass\n", "a" * 40 + "\n")),
     "printable text": (printable, (*LINES, *ESCAPES)),
     "masked text": (Masker(["sk-live-0123456789", "a" * 24]), (*LINES, "sk-live-", "a" * 23)),
-    "colours": (ansi.runs, (*ESCAPES, *LINES)),
     "tasks.yaml": (read_tasks, YAML),
 }
 

@@ -57,7 +57,7 @@ from nightshift.git.manager import GitManager
 from nightshift.sandbox.runtime import open_runtime
 from nightshift.verdict.checks.catalogue import PYTHON
 from nightshift.verdict.checks.python import scan
-from nightshift.verdict.languages.python.faults import mutated
+from nightshift.verdict.languages.python.faults import mutate
 from nightshift.verdict.languages.test_texts import excuses
 from tests.support.daemon import Daemon, settings_for
 from tests.support.wire_server import WireServer
@@ -248,7 +248,7 @@ class Reader:
         for path, text in right.items():
             if text is not None and path.endswith(".py"):
                 lines = _changed_lines(before.get(path, ""), text)
-                found += [(path, make) for _, fault, make in mutated(path, text, lines) if not fault.rank]
+                found += [(path, make) for _, fault, make in mutate(path, text, lines) if not fault.rank]
         self._dice.shuffle(found)
         yield from ((path, mutant) for path, make in found if (mutant := make()) is not None)
 

@@ -51,7 +51,7 @@ from nightshift.core.tasks.revisions import Author
 from nightshift.git.manager import GitManager
 from nightshift.sandbox.runtime import open_runtime
 from nightshift.verdict.languages.dialect import LIKELY
-from nightshift.verdict.languages.python.faults import mutated
+from nightshift.verdict.languages.python.faults import mutate
 
 Kind = Literal["release", "written", "mended"]
 NO_CODE = re.compile(r"(^|/)(docs?|examples?|benchmarks?|scripts)/|(^|/)(setup|conftest|__main__)\.py$")
@@ -194,7 +194,7 @@ class Maker:
             (path, name, make)
             for path, text in texts.items()
             if _is_code(path)
-            for name, fault, make in mutated(path, text, range(1, text.count("\n") + 2))
+            for name, fault, make in mutate(path, text, range(1, text.count("\n") + 2))
             if fault.rank <= LIKELY
         )
         for path, name, make in self._drawn(found):

@@ -42,8 +42,8 @@ from nightshift.core.isolation import RunLimits
 from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.verdicts import Result, SuiteJob, Verdict
 from nightshift.git.manager import GitManager
-from nightshift.sandbox.pool import warmed
-from nightshift.sandbox.runtime import Runtime, installed_programs, open_runtime
+from nightshift.sandbox.pool import warm
+from nightshift.sandbox.runtime import Runtime, list_installed_programs, open_runtime
 from nightshift.verdict.environments.making import Environments
 from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import bubblewrap, open_folder
@@ -159,7 +159,7 @@ async def compare(repo: Path, environments: Environments, suite: SuiteRunner, ma
     tree = manager.tree(str(repo), git(repo, "rev-parse", "HEAD"))
     environment = await environments.of(tree)
     await environments.make(tree, environment)
-    runtime = open_runtime(ROOT / ".runner", programs=installed_programs())
+    runtime = open_runtime(ROOT / ".runner", programs=list_installed_programs())
     shown = await environments.runtime_for(runtime, tree, environment.digest)
     layers = [layer for layer in environments.kept() if any(mount.host.name == layer.name for mount in shown.mounts)]
     packages = [f"{name}=={version}" for layer in layers for name, version in layer.packages.items()]
@@ -181,12 +181,12 @@ async def compare(repo: Path, environments: Environments, suite: SuiteRunner, ma
 
 async def print_table(archives: list[str], folder: Path) -> None:
     """Compare one archive after the other."""
-    runtime = open_runtime(ROOT / ".runner", programs=installed_programs())
+    runtime = open_runtime(ROOT / ".runner", programs=list_installed_programs())
     with open_folder() as scratch, tempfile.TemporaryDirectory() as views:
         environments = make_environments(Settings(), runtime)
-        warm = await warmed(bubblewrap(), runtime, size=1)
+        warm_pool = await warm(bubblewrap(), runtime, size=1)
         suite = SuiteRunner(
-            warm.sandbox, runtime, emit=lambda _: None, staging_dir=scratch / "staging", environments=environments
+            warm_pool.sandbox, runtime, emit=lambda _: None, staging_dir=scratch / "staging", environments=environments
         )
         manager = GitManager(
             workspace=Path(views), author=Author(name="Owner", email="owner@example.org"), auto_push=False,
@@ -200,7 +200,7 @@ async def print_table(archives: list[str], folder: Path) -> None:
             except (NightshiftError, subprocess.CalledProcessError) as error:
                 print(f"| {archive} | {error} {getattr(error, 'stderr', b'')[-300:]!r} |", flush=True)
         manager.close()
-        await warm.aclose()
+        await warm_pool.aclose()
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def python(checkout: Path) -> Path:
-    """Where the interpreter of its own environment is looked for."""
+    """The path of the interpreter of its own environment."""
     path = checkout / ".venv" / "bin" / "python"
     shutil.rmtree(checkout / ".venv", ignore_errors=True)
     path.parent.mkdir(parents=True)

@@ -81,7 +81,7 @@ async def test_a_bug_that_search_can_mend_costs_no_call_and_the_log_says_which_w
             ] * 2
             assert (task.spent.model_calls, task.spent.tokens, task.spent.cost_usd) == (0, 0, 0.0)
             assert task.spent.model_s > 0
-            saved = gateway.state.saved_replies()
+            saved = gateway.state.count_saved_replies()
             again = await task.complete(asked(step_no=0))
     assert server.requests == []
     assert (saved.replies, saved.saved) == (2, 2)
@@ -173,7 +173,7 @@ async def test_where_no_model_is_there_it_answers_with_all_its_time_and_saves_no
     async with setting.gateway(nowhere(), RepairBackend(solver, budget_s=44.0)) as gateway:
         reply = await gateway.task().complete(asked())
         assert (reply.backend, "saved" in reply.extra) == ("repair", False)
-        assert gateway.state.saved_replies().saved == 0
+        assert gateway.state.count_saved_replies().saved == 0
     assert [problem.budget_s for problem in solver.problems] == [44.0]
     assert Kind.MODEL_FALLBACK not in gateway.kinds()
 

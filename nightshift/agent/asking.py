@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightshift.agent.prompt.text import quoted
+from nightshift.agent.prompt.text import quote
 from nightshift.agent.tools import arguments
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.brief import REFUSAL, Question
@@ -43,7 +43,7 @@ def answer_to(context: AttemptContext, one: Question) -> str | None:
     return (context.answers.get(told[-1]) or _GO_ON) if told else None
 
 
-def agreed_refusal(context: AttemptContext, state: AttemptState) -> str:
+def read_agreed_refusal(context: AttemptContext, state: AttemptState) -> str:
     """Why the task cannot be done, where the model said so and its owner agrees; else nothing."""
     return next((one.text for one in state.questions if one.is_refusal and one.subject in context.denied), "")
 
@@ -52,4 +52,4 @@ def answers(context: AttemptContext, state: AttemptState) -> str:
     """Write the questions of this attempt with the owner's answers, for a prompt; empty where there are none."""
     said = ((one, answer_to(context, one)) for one in state.questions)
     lines = [f"- {one.text} {answer}" for one, answer in said if answer is not None]
-    return quoted("answers", "\n".join(lines)) if lines else ""
+    return quote("answers", "\n".join(lines)) if lines else ""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from nightshift.agent import kinds, syntax
 from nightshift.agent.services import AgentServices
-from nightshift.agent.view import View, misplaced, settled
+from nightshift.agent.view import View, find_misplacement, settle
 from nightshift.core.events import FindingData, Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.change_checks import (
@@ -87,7 +87,7 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
         return Checked(state=state, asks=asks, findings=findings)
     declared = _find_declared(bare, services, reports)
     files = {path: each.after for path, each in declared.items()}
-    state = state.with_declared(settled(services.tree, {**bare, **files}) if files else bare, declared)
+    state = state.with_declared(settle(services.tree, {**bare, **files}) if files else bare, declared)
     passed = CheckedChange(digest=digest(state.change, state.own_tests), findings=findings[:_MOST_KEPT])
     return Checked(state=replace(state, checked=passed), findings=findings)
 
@@ -119,7 +119,7 @@ async def _reports(context: AttemptContext, state: AttemptState, services: Agent
 def _job(context: AttemptContext, state: AttemptState, services: AgentServices) -> ChangeCheckJob:
     spec = replace(context.task.spec, kind=kinds.kind_of(context.task.spec))
     if spec.language is Language.PYTHON:
-        approved = context.approved_packages(state.project)
+        approved = context.list_approved_packages(state.project)
         spec = replace(spec, packages=tuple(dict.fromkeys((*spec.packages, *approved))))
     return ChangeCheckJob(
         spec=spec,
@@ -140,8 +140,8 @@ def _packages(reports: Iterable[ChangeCheckReport]) -> dict[str, str]:
 
 def _remove_declared(state: AttemptState, services: AgentServices) -> Change:
     """The change without the packages that the checks named for an earlier try; what it needs is named again."""
-    texts = {path: each.undone(text) for path, each in state.declared.items() if (text := state.change.get(path))}
-    return settled(services.tree, {**state.change, **texts}) if texts else state.change
+    texts = {path: each.undo(text) for path, each in state.declared.items() if (text := state.change.get(path))}
+    return settle(services.tree, {**state.change, **texts}) if texts else state.change
 
 
 def _find_declared(
@@ -149,7 +149,9 @@ def _find_declared(
 ) -> dict[str, Declared]:
     """The dependency files in which the change's packages are named, but for those that may not be written."""
     view = View(services.tree, change)
-    files = {path: text for report in reports for path, text in report.declares.items() if not misplaced(path, view)}
+    files = {
+        path: text for report in reports for path, text in report.declares.items() if not find_misplacement(path, view)
+    }
     return {
         path: Declared(before=view.text(path) if path in view else None, after=text) for path, text in files.items()
     }

@@ -150,7 +150,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
         sections.the_files(about),
         sections.closing("Answer with the one JSON object."),
     ]
-    return sections.composed(about, head, parts)
+    return sections.join_parts(about, head, parts)
 
 
 # --- how clear a task is

@@ -15,15 +15,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nightshift.agent import changed_tests, exploring, feedback, syntax
-from nightshift.agent.asking import ASKED_BEFORE, agreed_refusal, answer_to, as_ask, as_question
+from nightshift.agent.asking import ASKED_BEFORE, answer_to, as_ask, as_question, read_agreed_refusal
 from nightshift.agent.dialogue import Dialogue
 from nightshift.agent.draft import Draft, Taken
-from nightshift.agent.explore import Explorer, closing_words, counted
-from nightshift.agent.project_choice import begun_project
+from nightshift.agent.explore import Explorer, closing_words, count_forms
+from nightshift.agent.project_choice import begin_project
 from nightshift.agent.prompt import plain, sections
 from nightshift.agent.prompt.budget import Prompt
-from nightshift.agent.prompt.context import expected_files
-from nightshift.agent.prompt.text import prompt_file, quoted, system
+from nightshift.agent.prompt.context import list_expected_files
+from nightshift.agent.prompt.text import prompt_file, quote, system
 from nightshift.agent.prompt.working import working_prompt
 from nightshift.agent.replies import parse
 from nightshift.agent.replies.templates import is_copied
@@ -32,7 +32,7 @@ from nightshift.agent.tools import endings
 from nightshift.agent.tools.arguments import Ask, Cannot, Done
 from nightshift.agent.tools.running import find_contradiction
 from nightshift.agent.tools.toolbox import Toolbox
-from nightshift.agent.view import View, settled
+from nightshift.agent.view import View, settle
 from nightshift.core.code.stubs import is_shell
 from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BadReply
@@ -59,7 +59,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         return _wait_for_owner(replace(state, iteration=state.iteration + 1), question)
     joins, state = joins_parts(state), replace(state, iteration=state.iteration + 1, remarks=())
     services = replace(services, events=services.events.bind(iteration=state.iteration))
-    state = await asyncio.to_thread(begun_project, context, state, services)
+    state = await asyncio.to_thread(begin_project, context, state, services)
     if joins:
         return Step(
             phase=Phase.CODING, outcome=Outcome.OK, state=state, note="what its parts made is judged as it stands"
@@ -103,7 +103,7 @@ def _without_dropped(context: AttemptContext, state: AttemptState, services: Age
     dropped = state.verdict.evidence.dropped if state.verdict else {}
     kept = {path: text for path, text in state.change.items() if path not in dropped}
     kept |= {path: text for path, text in context.task.spec.files.items() if path in dropped}
-    return replace(state, change=settled(services.tree, kept))
+    return replace(state, change=settle(services.tree, kept))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ async def _explore(
         end = await loop.explore(prompt)
     if end.reply and not isinstance(end.ending, Question):
         services.count_form(end.reply, bool(draft.taken or end.ending))
-    data = {"tool_calls": end.calls, "forms": counted(loop.forms)}
+    data = {"tool_calls": end.calls, "forms": count_forms(loop.forms)}
     if isinstance(end.ending, Question):
         return _Left(question=end.ending, data=data)
     if end.why and not draft.taken:
@@ -147,7 +147,7 @@ async def _explore(
 
 def _end_by_owner(context: AttemptContext, state: AttemptState) -> Step | None:
     """The end of a task of which the model said that it cannot be done, and whose owner agrees."""
-    agreed = agreed_refusal(context, state)
+    agreed = read_agreed_refusal(context, state)
     if not agreed:
         return None
     state = replace(state, ending=Ending.REFUSED, reason=agreed)
@@ -205,7 +205,9 @@ async def _converse(
         if first.is_plain:
             prompt = plain.ask_again(first, number, lacks_bodies=lacks_bodies)
             continue
-        hint = "" if said or taken.paths or endings.implied(reply) is None else prompt_file("formats/endings_again")
+        hint = (
+            "" if said or taken.paths or endings.read_implied(reply) is None else prompt_file("formats/endings_again")
+        )
         prompt = dialogue.again(first, _repeat_reply(reply), complaint(taken, draft.taken, hint))
     refused = tuple(f"{path} {why}." for path, why in taken.refused)
     return _Left(faults=taken.faults or refused or ("The reply held nothing.",), summary=summary)
@@ -213,7 +215,7 @@ async def _converse(
 
 def _read_claim(reply: Completion, prompt: Prompt, hint: str) -> endings.Said | None:
     """Read a claim in place of files: none in answers to plain requests, or in words that are the instructions' own."""
-    said = endings.stated(reply) or (endings.implied(reply) if hint else None)
+    said = endings.read_stated(reply) or (endings.read_implied(reply) if hint else None)
     if said is None or prompt.is_plain:
         return None
     words = said.summary if isinstance(said, Done) else said.question if isinstance(said, Ask) else said.reason
@@ -246,7 +248,7 @@ def _take(
 ) -> Taken:
     view = View(services.tree, draft.change)
     try:
-        return draft.take(parse(reply, expected=expected_files(context, state, view)))
+        return draft.take(parse(reply, expected=list_expected_files(context, state, view)))
     except BadReply as bad:
         first = str(bad).partition("\n")[0]
         services.events.emit(Kind.REPLY_REFUSED, f"the reply cannot be used: {first}", level=Level.WARNING)
@@ -333,12 +335,12 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
         *sections.the_history(about),
         sections.closing(_now(state, _name_files(about), _SEND)),
     ]
-    return state, sections.composed(about, head, parts)
+    return state, sections.join_parts(about, head, parts)
 
 
 def _name_files(about: sections.PromptContext) -> str:
     """Ask for the files by their names, where these are few and known: what stands last decides most."""
-    paths = expected_files(about.context, about.state, about.view)
+    paths = list_expected_files(about.context, about.state, about.view)
     return f"{_WRITE}: {', '.join(paths)}." if 0 < len(paths) <= _MOST_NAMED else f"{_WRITE}."
 
 
@@ -363,7 +365,7 @@ def complaint(taken: Taken, done: Sequence[str], hint: str = "") -> str:
     """Name the parts that could not be used, those that were, and what to send again; `hint` is a sentence more."""
     faults = [f"- {fault}" for fault in taken.faults]
     faults += [f"- {path} {why}." for path, why in taken.refused]
-    parts = ["Your reply could not be used, or not all of it:", quoted("complaints", "\n".join(faults))]
+    parts = ["Your reply could not be used, or not all of it:", quote("complaints", "\n".join(faults))]
     if done:
         parts.append(f"These were taken and need not come again: {', '.join(done[:40])}. Send only what is missing.")
     else:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from nightshift.agent.kinds import kind_of
 from nightshift.agent.owner_words import with_later
-from nightshift.agent.prompt.budget import Prompt, asked_again, clipped
+from nightshift.agent.prompt.budget import Prompt, clip, record_repeat
 from nightshift.agent.replies.reader import with_answer
 from nightshift.agent.services import AgentServices
 from nightshift.core.dialogue import SAW_HELD_OUT, Completion, Material, Message, ModelRequest
@@ -73,7 +73,7 @@ class Dialogue:
                 break
             except OwnerSpoke as interrupted:
                 self._services.events.emit(Kind.MODEL_INTERRUPTED, str(interrupted))
-        record = asked_again(prompt.record(), asked) if again else asked.record()
+        record = record_repeat(prompt.record(), asked) if again else asked.record()
         self._services.prompts.append({"call": self.calls, **record})
         self.calls += 1
         self._models.append(reply.model)
@@ -100,10 +100,8 @@ class Dialogue:
             complaint: what is wrong with it; shortened where it alone is too long, and says so.
         """
         space = max(REPLY_TOKENS // 4, first.limit - first.tokens - 16)
-        wrong, _ = clipped(complaint, space * 2 // 3, first.gauge)
-        shown, _ = clipped(
-            reply or "(an empty reply)", min(REPLY_TOKENS, space - first.gauge.tokens(wrong)), first.gauge
-        )
+        wrong, _ = clip(complaint, space * 2 // 3, first.gauge)
+        shown, _ = clip(reply or "(an empty reply)", min(REPLY_TOKENS, space - first.gauge.tokens(wrong)), first.gauge)
         mine, theirs = Message(role="assistant", text=shown), Message(role="user", text=wrong)
         asked = first.with_messages((*first.messages, mine, theirs))
         if asked.messages not in self._sent:

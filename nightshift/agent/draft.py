@@ -10,12 +10,12 @@ from nightshift.agent.kinds import asks_to_take_away
 from nightshift.agent.replies import Edit, Parsed, Refused, apply_edit, is_applied
 from nightshift.agent.replies.left_out import find_lost_definitions, lazy_line
 from nightshift.agent.replies.names import has_label
-from nightshift.agent.view import View, base_text, misplaced, settled
+from nightshift.agent.view import View, base_text, find_misplacement, settle
 from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, is_test_path
 from nightshift.core.code.tree import Tree
 from nightshift.core.errors import BadReply
 from nightshift.core.tasks.task import Change, Files, TaskSpec
-from nightshift.core.text.file_form import written_like
+from nightshift.core.text.file_form import write_like
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Draft:
     @property
     def change(self) -> dict[str, str | None]:
         """The change relative to the base, in path order."""
-        return settled(self._tree, self._change)
+        return settle(self._tree, self._change)
 
     @property
     def view(self) -> View:
@@ -124,12 +124,12 @@ class Draft:
         self, path: str, text: str | None, paths: list[str], refused: dict[str, str], *, raw: bool = False
     ) -> None:
         now = View(self._tree, self._change)
-        path = now.spelled(path)
+        path = now.spell(path)
         if why := self._refusal(path, text):
             refused[path] = why
             return
         try:
-            self._change[path] = text if raw or text is None else written_like(text, now.raw(path))
+            self._change[path] = text if raw or text is None else write_like(text, now.raw(path))
             paths.append(path)
         except UnicodeEncodeError as error:
             sign = error.object[error.start]
@@ -157,7 +157,7 @@ class Draft:
         )
         if has_label(path) and path not in self._tree.entries():
             return "has a label or quotes in its name; give the path alone"
-        if why := why or misplaced(path, View(self._tree, self._change), new=text is not None):
+        if why := why or find_misplacement(path, View(self._tree, self._change), new=text is not None):
             return why
         return None if text is None else self._too_much(path, text, len(before or ""))
 
@@ -172,7 +172,7 @@ class Draft:
     def _move(self, old: str, new: str, paths: list[str], refused: dict[str, str]) -> str:
         """Give a file another name, whatever its form; say so where there is none, or another would be lost."""
         view, before, moved = View(self._tree, self._change), dict(self._change), list[str]()
-        text = view.raw(old := view.spelled(old))
+        text = view.raw(old := view.spell(old))
         if text is None:
             return f"{old}: cannot be moved, there is no such file."
         if new in view and new != old:
@@ -187,7 +187,7 @@ class Draft:
 
     def _edit(self, edit: Edit, paths: list[str], refused: dict[str, str]) -> str | None:
         view = View(self._tree, self._change)
-        edit = replace(edit, path=view.spelled(edit.path))
+        edit = replace(edit, path=view.spell(edit.path))
         text = view.text(edit.path)
         if why := self._refusal(edit.path, text):
             refused[edit.path] = why

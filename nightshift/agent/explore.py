@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from nightshift.agent.asking import ASKED_BEFORE, as_question
 from nightshift.agent.dialogue import Dialogue
 from nightshift.agent.prompt.budget import Prompt, tokens_of
-from nightshift.agent.prompt.text import quoted
+from nightshift.agent.prompt.text import quote
 from nightshift.agent.services import AgentServices
 from nightshift.agent.tools import endings, specs
 from nightshift.agent.tools.arguments import Done
@@ -184,7 +184,7 @@ class Explorer:
 
     async def _in_words(self, reply: Completion) -> tuple[Explored | None, str]:
         """End the work of a model that says so in words, in the known form or twice; or say why it may not end."""
-        said = endings.stated(reply) or (endings.implied(reply) if self._bad else None)
+        said = endings.read_stated(reply) or (endings.read_implied(reply) if self._bad else None)
         if said is None or specs.DONE not in self._toolbox.tools:
             return None, ""
         if isinstance(said, Done):
@@ -200,7 +200,7 @@ class Explorer:
             return _CUT
         end = "; `done` ends your work" if specs.DONE in self._toolbox.tools else ", or give your answer"
         form = _FORM.format(names=", ".join(spec.name for spec in self._toolbox.tools), end=end)
-        said = endings.stated(reply)
+        said = endings.read_stated(reply)
         answer = None if said is None or isinstance(said, Done) else self._toolbox.answer_to(as_question(said))
         return f"{form} {ASKED_BEFORE} {answer}" if answer else form
 
@@ -243,7 +243,7 @@ class Explorer:
     def _answer(self, turn: _Turn, reply: Completion, call: ToolCall, text: str) -> None:
         """Put a call's result below the reply, in the form in which the call came."""
         line = brief(call.name, as_json(call.arguments))
-        shown = quoted("result", text)
+        shown = quote("result", text)
         in_text = Message(role="user", text=f"{RESULT}{line}:\n\n{shown}")
         message = Message(role="tool", text=shown, call_id=call.id) if reply.tool_calls else in_text
         turn.results.append((line, message))
@@ -265,7 +265,7 @@ class Explorer:
         lines = self._briefs[-BRIEFS:]
         more = len(self._briefs) - len(lines)
         text = "\n".join([*([f"(left out: the {more} oldest)"] if more else []), *lines])
-        note = Message(role="user", text=f"{_FULL}\n\n{quoted('calls', text)}")
+        note = Message(role="user", text=f"{_FULL}\n\n{quote('calls', text)}")
         self._turns = [_Turn(Message(role="assistant", text="(I continue.)"), [("", note)]), self._turns[-1]]
 
     def _messages(self, first: Prompt, left: int) -> list[Message]:
@@ -307,7 +307,7 @@ def _as_message(reply: Completion, asked: Calls) -> Message:
     return replace(known, text=reply.text.strip("\n") or "(an empty reply)")
 
 
-def counted(forms: Counter[tuple[str, str, str, bool]]) -> list[list[object]]:
+def count_forms(forms: Counter[tuple[str, str, str, bool]]) -> list[list[object]]:
     """The forms of replies for the step's data: backend, model, protocol, read, not read."""
     keys = sorted({key[:3] for key in forms})
     return [[*key, forms[(*key, True)], forms[(*key, False)]] for key in keys]

@@ -95,7 +95,7 @@ async def server_tools(context: AttemptContext, services: AgentServices) -> Asyn
         yield found
 
 
-async def answered(
+async def answer(
     context: AttemptContext,
     state: AttemptState,
     services: AgentServices,

@@ -118,7 +118,7 @@ def _indent_text(text: str) -> str:
     return "\n".join("   | " + line for line in text.split("\n"))
 
 
-def passed(verdict: SuiteReport) -> str:
+def describe_pass(verdict: SuiteReport) -> str:
     """A passing verdict in a line."""
     count = verdict.count(Result.PASSED)
     return f"{count} test{'s' if count != 1 else ''} passed" if verdict.results else verdict.reason or "passed"

@@ -116,7 +116,7 @@ def _read_tags(path: str, tree: Tree, content: str, symbol_cache: SymbolCache) -
     return symbol_cache.put(content, tags(path, base_text(tree, path) or "")) if known is None else known
 
 
-def spoken_of(view: View, interest: Interest, symbol_cache: SymbolCache) -> dict[str, Tags]:
+def list_spoken_of(view: View, interest: Interest, symbol_cache: SymbolCache) -> dict[str, Tags]:
     """The files of the daemon's own workspace that a task names: by all words of a file's name, or by a name in it."""
     entries = view.tree.entries()
 
@@ -134,7 +134,7 @@ def _speaks_of(path: str, one: Tags, interest: Interest) -> bool:
     return (bool(words) and words <= interest.words) or not interest.names.isdisjoint(one.defines)
 
 
-def ranked(
+def rank(
     found: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None] = lambda _path: None
 ) -> list[tuple[str, float]]:
     """The files by rank, the highest first, without those that nothing leads to.

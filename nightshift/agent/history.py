@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from nightshift.agent.prompt.text import quoted
+from nightshift.agent.prompt.text import quote
 from nightshift.core.gauge import Gauge
 from nightshift.core.tasks.attempt_state import AttemptState, HandOver, Reflection, Try
 from nightshift.core.tasks.verdicts import Result
@@ -54,7 +54,7 @@ def history_tokens(state: AttemptState, gauge: Gauge) -> int:
     return sum(map(gauge.tokens, (handed, "\n".join(lines_of(state)[:-1]), state.feedback)))
 
 
-def handed_over(state: AttemptState) -> HandOver:
+def summarise(state: AttemptState) -> HandOver:
     """Write a fresh context's summary of everything up to now; an earlier hand-over is part of it."""
     before = state.handed.tried if state.handed else ()
     tried = (*before, *lines_of(state))
@@ -74,7 +74,7 @@ def handed_over(state: AttemptState) -> HandOver:
 
 def afresh(state: AttemptState) -> AttemptState:
     """The state with a fresh context: prompts show a hand-over in place of the tries so far."""
-    return replace(state, handed=handed_over(state))
+    return replace(state, handed=summarise(state))
 
 
 def hand_over(one: HandOver) -> str:
@@ -88,10 +88,10 @@ def hand_over(one: HandOver) -> str:
         ("What was tried, and why it failed", [*oldest, *one.tried]),
     )
     text = "\n".join(f"{title}:\n" + "\n".join(f"- {text}" for text in texts) for title, texts in parts)
-    return quoted("hand-over", text)
+    return quote("hand-over", text)
 
 
-def fitted(state: AttemptState, space: int, gauge: Gauge) -> tuple[str, bool]:
+def fit(state: AttemptState, space: int, gauge: Gauge) -> tuple[str, bool]:
     """The hand-over of a fresh start without the oldest tries that do not fit, and whether any were left out."""
     one = state.handed
     if one is None:
@@ -112,7 +112,7 @@ def last_failure(state: AttemptState, result: str) -> str:
     """The output of the last run, as far as it is handed in, and the reflection on it, where there is one."""
     if not state.feedback:
         return ""
-    text = quoted("result", result)
+    text = quote("result", result)
     reflection = state.tries[-1].reflection if state.tries else None
     if reflection and (reflection.root_cause or reflection.suggested_fix) and not _is_said(reflection, result):
         parts = (
@@ -121,7 +121,7 @@ def last_failure(state: AttemptState, result: str) -> str:
             ("Fix", reflection.suggested_fix),
         )
         thought = "\n".join(f"{name}: {value}" for name, value in parts if value)
-        text += f"\n\nA diagnosis of it, which may be wrong:\n\n{quoted('diagnosis', thought)}"
+        text += f"\n\nA diagnosis of it, which may be wrong:\n\n{quote('diagnosis', thought)}"
     return text
 
 

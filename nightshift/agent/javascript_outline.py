@@ -81,7 +81,7 @@ def local_files(path: str, text: str, files: Container[str]) -> list[str]:
     return list(dict.fromkeys(place for place in found if place))
 
 
-def wanted_files(path: str, text: str, files: Container[str]) -> list[str]:
+def list_wanted_files(path: str, text: str, files: Container[str]) -> list[str]:
     """The files that a test at `path` imports and that may be missing: `'../add.mjs'` wants `add.mjs`."""
     return list(dict.fromkeys(_want(path, name, files) for name in _relative(path, text)))
 

@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 
 from nightshift.agent import clarifying, coding, planning, reflecting, review, testing
-from nightshift.agent.owner_words import heeded
+from nightshift.agent.owner_words import return_to_owner
 from nightshift.agent.services import AgentServices, Runner
 from nightshift.core.errors import NightshiftError, PromptTooLong
 from nightshift.core.events import Emitter, Kind, Level
@@ -113,7 +113,7 @@ class Machine:
             ran = await run(context, state, services)
         except PromptTooLong:  # the model's context is known now: the prompt is composed again to fit, once
             ran = await run(context, state, replace(services, prompts=[]))
-        step = await heeded(context, ran, services)
+        step = await return_to_owner(context, ran, services)
         _hold_to_rules(state, step)
         _hold_to_one_split(context, state, step)
         _hold_to_one_project(state, step)

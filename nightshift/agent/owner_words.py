@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from nightshift.agent.prompt.budget import Prompt, Section, Shown
-from nightshift.agent.prompt.text import quoted
+from nightshift.agent.prompt.text import quote
 from nightshift.agent.services import AgentServices
 from nightshift.core.dialogue import Message
 from nightshift.core.gauge import Gauge
@@ -47,7 +47,7 @@ def _show_messages(said: Sequence[OwnerMessage], space: int, gauge: Gauge) -> Sh
 
 def _quote_lines(head: str, lines: Sequence[str]) -> str:
     text = "\n".join(lines)
-    return f"{head}\n\n{quoted('owner', text)}"
+    return f"{head}\n\n{quote('owner', text)}"
 
 
 def with_later(prompt: Prompt, said: Sequence[OwnerMessage]) -> Prompt:
@@ -64,7 +64,7 @@ def with_later(prompt: Prompt, said: Sequence[OwnerMessage]) -> Prompt:
     return replace(prompt, messages=messages, held=(*prompt.held, (LATER, Shown(), prompt.gauge.tokens(text))))
 
 
-async def heeded(context: AttemptContext, step: Step, services: AgentServices) -> Step:
+async def return_to_owner(context: AttemptContext, step: Step, services: AgentServices) -> Step:
     """The step, sent back to CODING where its change passed and was written without what the owner said meanwhile."""
     if (step.phase, step.outcome) != (Phase.TESTING, Outcome.OK) or step.state.iteration >= context.iterations:
         return step

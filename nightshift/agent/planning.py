@@ -26,7 +26,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from nightshift.agent import exploring
 from nightshift.agent import project_choice as choice
-from nightshift.agent.asking import DECIDE, agreed_refusal, answer_to, as_ask, as_question
+from nightshift.agent.asking import DECIDE, answer_to, as_ask, as_question, read_agreed_refusal
 from nightshift.agent.change_check import asks_for
 from nightshift.agent.clarifying import clarity
 from nightshift.agent.dialogue import Dialogue
@@ -91,18 +91,18 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     note = f"a plan of {lines} line{'s' if lines != 1 else ''}" if plan else _PLAIN
     state = replace(state, plan=plan or _FALLBACK)
     if choice.is_open(context, state):
-        state = await asyncio.to_thread(choice.chosen, context, state, services.tree)
+        state = await asyncio.to_thread(choice.choose, context, state, services.tree)
     context = context.within(state.project)
     note += f" in the project {state.project}" if state.project else ""
     note += f": {declined}" if declined else ""
-    if asks := await asks_for(context, state, services, wanted) if (wanted := planned_packages(plan)) else ():
+    if asks := await asks_for(context, state, services, wanted) if (wanted := list_planned_packages(plan)) else ():
         return _needs_packages(state, asks)
     return _finish_plan(state, note, data)
 
 
 def _without_asking(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step | None:
     """The step that needs no plan of the model's: all is decided, or the code is asked for in plain words."""
-    if agreed := agreed_refusal(context, state):
+    if agreed := read_agreed_refusal(context, state):
         return _finish_plan(
             replace(state, plan=state.plan or _FALLBACK), f"its owner agrees: {agreed}"
         )  # CODING ends it
@@ -111,11 +111,11 @@ def _without_asking(context: AttemptContext, state: AttemptState, services: Agen
     if not plain.is_plain(context, state, services, Phase.CODING):
         return None
     if choice.is_open(context, state):
-        state = choice.chosen(context, state, services.tree)
+        state = choice.choose(context, state, services.tree)
     return _finish_plan(state, "no plan: the model is asked for the code at once")
 
 
-def planned_packages(plan: str) -> tuple[str, ...]:
+def list_planned_packages(plan: str) -> tuple[str, ...]:
     """The packages that a plan names, in its line for them."""
     lines = (found[1].replace("`", " ") for found in _PACKAGES.finditer(plan))
     names = dict.fromkeys(name for line in lines for name in re.split(r"[\s,;]+", line.rstrip(". ")) if name)
@@ -124,7 +124,7 @@ def planned_packages(plan: str) -> tuple[str, ...]:
 
 def _was_held(context: AttemptContext, state: AttemptState) -> bool:
     """Tell whether the first plan waited for its packages and may be carried out now: none of them was denied."""
-    subjects = set(map(package_subject, planned_packages(state.plan)))
+    subjects = set(map(package_subject, list_planned_packages(state.plan)))
     begun = state.iteration or state.parts
     return bool(subjects and not begun and subjects & context.granted and not subjects & context.denied)
 
@@ -174,7 +174,7 @@ async def _ask(
     first = prompt = await asyncio.to_thread(_request, context, state, services)
     splits, text = _may_split(context, state), ""
     for _ in range(services.settings.reasks + 1 if splits else 2):
-        reply = await exploring.answered(context, state, services, dialogue, prompt)
+        reply = await exploring.answer(context, state, services, dialogue, prompt)
         found = read_split(reply.text, context, services.settings.clear_enough) if splits else None
         if isinstance(found, tuple):
             return found
@@ -233,7 +233,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
         *sections.the_history(about, failure=again),
         sections.closing("Plan another approach." if again else "Write the plan."),
     ]
-    return sections.composed(about, head, parts)
+    return sections.join_parts(about, head, parts)
 
 
 # --- a plan that splits its task

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from nightshift.agent.prompt.budget import Section, Shown
-from nightshift.agent.prompt.context import mentioned
+from nightshift.agent.prompt.context import list_mentioned
 from nightshift.agent.prompt.sections import PromptContext
-from nightshift.agent.prompt.text import quoted
+from nightshift.agent.prompt.text import quote
 from nightshift.agent.services import AgentServices
 from nightshift.agent.view import View
 from nightshift.core.code.tree import Tree, text_of
@@ -39,7 +39,7 @@ def is_open(context: AttemptContext, state: AttemptState) -> bool:
     return not context.whole_tree and state.project is None and projects.beginning(context.task.spec) is None
 
 
-def chosen(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:
+def choose(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:
     """The state in the part of the workspace that its plan names; the plan's paths are relative to it from then on."""
     known = projects.projects_of(tree)
     found = _LINE.search(state.plan)
@@ -57,7 +57,7 @@ def about(plan: str) -> str:
     return " ".join(printable(found["about"]).strip("*_` ").split())[:_MAX_ABOUT_CHARS] if found else ""
 
 
-def begun_project(context: AttemptContext, state: AttemptState, services: AgentServices) -> AttemptState:
+def begin_project(context: AttemptContext, state: AttemptState, services: AgentServices) -> AttemptState:
     """The state with the files that every project has, as far as its own lacks them."""
     if not state.project:
         return state
@@ -88,7 +88,7 @@ def _list_projects_at_work(context: AttemptContext, known: Collection[str]) -> s
 
 
 def _places(context: AttemptContext, tree: Tree, known: Collection[str]) -> set[str]:
-    return _projects(mentioned(context.task.spec.description, View(tree, {})), known)
+    return _projects(list_mentioned(context.task.spec.description, View(tree, {})), known)
 
 
 def _projects(paths: Iterable[str], known: Collection[str]) -> set[str]:
@@ -125,4 +125,4 @@ def _list_projects(about: PromptContext, space: int) -> Shown:
         lines.append(line)
     away = len(names) - len(lines)
     lines += [f"and {away} more"] if away else []
-    return Shown(text=quoted("projects", "\n".join(lines)) + more, cut=bool(away))
+    return Shown(text=quote("projects", "\n".join(lines)) + more, cut=bool(away))

@@ -59,7 +59,7 @@ def refusal(
         return "is a test; tests are not written in this phase"
     if name in _WITH_SECTIONS and _sections(text) != _sections(before):
         return "changes how tests are run (a pytest section), which is fixed"
-    if path not in own and (what := unasked(path, text, before=before, asked=asked)):
+    if path not in own and (what := find_unasked(path, text, before=before, asked=asked)):
         return f"may not be written so: {what} runs or steers tools on the owner's machine, and was not asked for"
     if before is None and text is not None and (module := _hides(path)):
         return f"would hide the module {module!r} from everything that imports it; choose another name"
@@ -148,7 +148,7 @@ _RUN_BY_NPM = ("scripts", "husky", "lint-staged", "simple-git-hooks", "pre-commi
                "overrides", "resolutions", "pnpm", "workspaces", "config")  # fmt: skip
 
 
-def unasked(path: str, text: str | None, *, before: str | None, asked: str) -> str | None:
+def find_unasked(path: str, text: str | None, *, before: str | None, asked: str) -> str | None:
     """Name what a file steers that the task does not ask for; None where there is nothing of that kind.
 
     Args:

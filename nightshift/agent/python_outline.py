@@ -81,7 +81,7 @@ def _parents(module: str) -> Iterator[str]:
         yield from (f"{root}{'/'.join(parts[:end])}/__init__.py" for root in _ROOTS)
 
 
-def wanted_files(test: str, files: Container[str]) -> list[str]:
+def list_wanted_files(test: str, files: Container[str]) -> list[str]:
     """The files that a test imports and that may be missing: `from pkg.mod import f` wants `pkg/mod.py`.
 
     The standard library and test libraries want no file; a module that exists under any source root is that file.

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from nightshift.agent.dialogue import Dialogue
 from nightshift.agent.patches import Piece, pieces
 from nightshift.agent.prompt import sections
-from nightshift.agent.prompt.budget import Prompt, fixed
-from nightshift.agent.prompt.text import quoted, system
+from nightshift.agent.prompt.budget import Prompt, fix
+from nightshift.agent.prompt.text import quote, system
 from nightshift.agent.replies.remarks import ReadRemarks, read_remarks
 from nightshift.agent.services import AgentServices
 from nightshift.core.dialogue import Message
@@ -137,11 +137,11 @@ def _request(
         sections.the_task(about),
         sections.the_tests(about),
         sections.the_conventions(about),
-        fixed("What other tools found", quoted("findings", known) if known else "", share=0.15, rank=4),
-        fixed(f"The change, part {part}", quoted("change", piece.text), rank=0),
+        fix("What other tools found", quote("findings", known) if known else "", share=0.15, rank=4),
+        fix(f"The change, part {part}", quote("change", piece.text), rank=0),
         sections.closing("Answer with the one JSON object."),
     ]
-    return sections.composed(about, _head(context, questions.readers), parts)
+    return sections.join_parts(about, _head(context, questions.readers), parts)
 
 
 def _head(context: AttemptContext, readers: tuple[Reader, ...]) -> Message:

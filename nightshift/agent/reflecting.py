@@ -318,7 +318,7 @@ async def ask_model(
 ) -> Reflection:
     """Ask for a reflection; the one by rule takes the place of an unusable reply, and a copy of the form counts so."""
     prompt = await asyncio.to_thread(_request, context, state, services)
-    reply = await exploring.answered(context, state, services, dialogue, prompt, json_reply=True)
+    reply = await exploring.answer(context, state, services, dialogue, prompt, json_reply=True)
     reflection = read_reflection(reply.text)
     if reflection is None and has_placeholder(reply.text):
         services.count_form(reply, False)
@@ -337,4 +337,4 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
         *sections.the_history(about),
         sections.closing("Say why it failed, as one JSON object."),
     ]
-    return sections.composed(about, head, parts, once=True)
+    return sections.join_parts(about, head, parts, once=True)

@@ -21,7 +21,7 @@ from nightshift.agent.services import AgentServices
 from nightshift.core.events import Kind, Level, RemarkData
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.change_checks import Ask, AskKind
-from nightshift.core.tasks.remarks import Gravity, Reader, Reading, Remark, counted
+from nightshift.core.tasks.remarks import Gravity, Reader, Reading, Remark, count_by_gravity
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import digest
 
@@ -111,7 +111,7 @@ class _Decision:
         if self.blocking and self.state.sent_back_by.count(self.reader) < self.services.settings.review_rounds:
             return self._send_back(as_feedback(self.blocking, _NAMES[self.reader]))
         if self.reader is Reader.REVIEW and not self._asks():
-            return self._pass_on(f"{counted(self.blocking)} left open after {self._rounds()}")
+            return self._pass_on(f"{count_by_gravity(self.blocking)} left open after {self._rounds()}")
         return self._wait_for_owner()
 
     def _asks(self) -> bool:

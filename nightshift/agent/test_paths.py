@@ -15,8 +15,8 @@ from nightshift.agent.services import AgentServices
 from nightshift.agent.view import View, base_text
 from nightshift.core.code import golang
 from nightshift.core.code.javascript import TYPED, is_source
-from nightshift.core.code.javascript_tests import Framework, wanted
-from nightshift.core.code.line_changes import written
+from nightshift.core.code.javascript_tests import Framework, choose_framework
+from nightshift.core.code.line_changes import list_written_lines
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import Tree
 from nightshift.core.tasks.attempt_state import AttemptContext
@@ -46,7 +46,7 @@ def suggest(context: AttemptContext, services: AgentServices, change: Change) ->
     return folder + next(name for name in names if name not in taken)
 
 
-def moved(tests: Files, tree: Tree) -> dict[str, str]:
+def move_tests(tests: Files, tree: Tree) -> dict[str, str]:
     """Tests under names that are free, also where newer work has brought a file of the same path since."""
     found, taken = dict[str, str](), set(tree.entries())
     for path, text in tests.items():
@@ -75,7 +75,7 @@ def _main_module(tree: Tree, change: Change, language: Language) -> str:
 
 
 def _weight(path: str, tree: Tree, change: Change) -> tuple[bool, int]:
-    return bool(_stem(path)), len(written(base_text(tree, path) or "", View(tree, change).text(path) or ""))
+    return bool(_stem(path)), len(list_written_lines(base_text(tree, path) or "", View(tree, change).text(path) or ""))
 
 
 def _stem(module: str) -> str:
@@ -88,7 +88,7 @@ def _stem(module: str) -> str:
 def _form_of_script(module: str, tree: Tree) -> str:
     """How tests of a module are named: as those that are there, in its language where something runs it."""
     form = _FORMS[Language.JAVASCRIPT]
-    if wanted(module, lambda path: base_text(tree, path)) is Framework.NODE:
+    if choose_framework(module, lambda path: base_text(tree, path)) is Framework.NODE:
         typed = [path for path in tree.entries() if is_test_path(path) and path.endswith(TYPED)]
         return "{}.test.ts" if typed and module.endswith(TYPED) else form
     found = Counter(match[1] for path in tree.entries() if (match := _SCRIPT_TEST.search(path)))

@@ -19,13 +19,13 @@ from nightshift.agent.coding import blames_tests
 from nightshift.agent.dialogue import Dialogue
 from nightshift.agent.kinds import asks_to_keep_behaviour
 from nightshift.agent.prompt import plain, sections
-from nightshift.agent.prompt.budget import Prompt, Section, Shown, fixed
-from nightshift.agent.prompt.text import quoted, system
+from nightshift.agent.prompt.budget import Prompt, Section, Shown, fix
+from nightshift.agent.prompt.text import quote, system
 from nightshift.agent.replies import parse
 from nightshift.agent.services import AgentServices
 from nightshift.agent.suite_job import job_for, writes_documents
 from nightshift.agent.taking_away import only_takes_away
-from nightshift.agent.view import View, base_text, misplaced
+from nightshift.agent.view import View, base_text, find_misplacement
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BadReply
@@ -56,7 +56,7 @@ _MOST_LINES = 200
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Judge the change; OK only with a passing verdict. Raises what model and suite raise."""
     written, changed = state.written_tests, state.changed_tests
-    own = {**test_paths.moved(written, services.tree), **changed}
+    own = {**test_paths.move_tests(written, services.tree), **changed}
     before, state = state.verdict, replace(state, own_tests=own, removed_tests=())
     left_out: Mapping[str, str] = {}
     if state.test_changes:
@@ -153,7 +153,7 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
     if not verdict.passed:
         tried = any(failure.kind == HELD_OUT for failure in verdict.failures)
         return _fail_iteration(replace(state, held_tries=state.held_tries + tried), before)
-    if unjudged(state):
+    if list_unjudged(state):
         return _send_unjudged_back(state)
     if state.unmet:
         return _send_back(context, state, verdict)
@@ -164,7 +164,7 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
         text = "\n".join([DOUBTFUL, *(f"- {says}" for says in doubts)])
         after = replace(state, feedback=text, heard_doubt=True)
         return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=after, note=doubts[0][:300], data=_data(verdict))
-    note = feedback.passed(verdict)
+    note = feedback.describe_pass(verdict)
     state = replace(state, feedback="", reason=note, tries=_without_blame(state))
     return Step(phase=Phase.TESTING, outcome=Outcome.OK, state=state, note=note, data=_data(verdict))
 
@@ -181,14 +181,14 @@ def _wait_for_owner(checked: Checked) -> Step:
     return Step(phase=Phase.TESTING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note, data=data)
 
 
-def unjudged(state: AttemptState) -> dict[str, str]:
+def list_unjudged(state: AttemptState) -> dict[str, str]:
     """Files of the change that the suite left out, with its reasons: what did not run may not be committed."""
     dropped = state.verdict.evidence.dropped if state.verdict else {}
     return {path: why for path, why in dropped.items() if path in state.change}
 
 
 def _send_unjudged_back(state: AttemptState) -> Step:
-    files = "; ".join(f"{path} ({why})" for path, why in unjudged(state).items())
+    files = "; ".join(f"{path} ({why})" for path, why in list_unjudged(state).items())
     text = f"The tests pass, but these files may not be part of the change and are taken out of it: {files}"
     after = replace(state, feedback=text)
     return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=after, note=text[:300])
@@ -311,7 +311,7 @@ def _counts(verdict: Verdict) -> dict[str, int]:
 
 
 def _report(services: AgentServices, verdict: Verdict) -> None:
-    text = feedback.passed(verdict) if verdict.passed else feedback.headline(verdict)
+    text = feedback.describe_pass(verdict) if verdict.passed else feedback.headline(verdict)
     data = JudgedData(
         tests=_counts(verdict),
         label=str(verdict.evidence.label),
@@ -356,7 +356,7 @@ async def write_tests(
         if (name := _name_of(prompt)) in {*state.test_prompts, *asked}:
             break
         asked.append(name)
-        reply = await exploring.answered(context, state, services, dialogue, prompt, change={})
+        reply = await exploring.answer(context, state, services, dialogue, prompt, change={})
         tests, faults = _read(reply, context, state, services)
         if not faults:
             return Written(tests=tests, asked=tuple(asked))
@@ -386,7 +386,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
     if state.own_tests or blames_tests(state):
         earlier.append(replace(sections.the_failure(about), title="The complaint about them"))
     elif state.test_prompts:
-        earlier.append(fixed("Earlier answers", _UNUSED))
+        earlier.append(fix("Earlier answers", _UNUSED))
     parts = [
         sections.the_task(about),
         sections.the_plan(state),
@@ -396,7 +396,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
         *earlier,
         sections.closing(f"{again} A good path for a single test file is {path}"),
     ]
-    return sections.composed(about, head, parts)
+    return sections.join_parts(about, head, parts)
 
 
 def _interface(state: AttemptState, services: AgentServices, space: int, gauge: Gauge) -> Shown:
@@ -426,12 +426,12 @@ def _interface(state: AttemptState, services: AgentServices, space: int, gauge: 
         used = reader.describe_imports(path, text, before, elsewhere, view.text)
         space -= gauge.tokens(used)
         parts += [f"Imported by {path}:\n\n{used}"] if used and space >= 0 else []
-    text = quoted("interface", "\n\n".join(parts)) if parts else "(no file was changed)"
+    text = quote("interface", "\n\n".join(parts)) if parts else "(no file was changed)"
     return Shown(text=text, outlined=tuple(shown), named=tuple(names), cut=bool(names))
 
 
 def _again(faults: tuple[str, ...]) -> str:
-    text = quoted("complaints", "\n".join(f"- {fault}" for fault in faults))
+    text = quote("complaints", "\n".join(f"- {fault}" for fault in faults))
     return f"These tests cannot be used:\n\n{text}\n\nSend each test file whole again.\n"
 
 
@@ -445,7 +445,7 @@ def _read(
     except BadReply as bad:
         return {}, (str(bad),)
     view = View(services.tree, {})
-    sent = {view.spelled(path): text for path, text in parsed.files.items()}
+    sent = {view.spell(path): text for path, text in parsed.files.items()}
     tests = {**state.own_tests, **{path: text for path, text in sent.items() if is_test_path(path)}}
     faults = [*parsed.complaints]
     faults += [f"{edit.path}: send test files whole." for edit in parsed.edits[:1]]
@@ -465,7 +465,7 @@ def _file_faults(path: str, tests: Mapping[str, str], services: AgentServices, c
     if path in services.tree.entries():
         return [f"{path}: exists already and is not yours; choose another name, such as {free}."]
     others = {name: kept for name, kept in tests.items() if name != path}
-    if why := misplaced(path, View(services.tree, {**change, **others})):
+    if why := find_misplacement(path, View(services.tree, {**change, **others})):
         return [f"{path}: {why}."]
     if found := syntax.fault(path, text):
         return [f"{path} is not valid: {found.kind}: {found.message}"]

@@ -44,12 +44,12 @@ class View:
         return len(entries) - gone + new
 
     def __contains__(self, path: object) -> bool:
-        path = self.spelled(str(path))
+        path = self.spell(str(path))
         if path in self.change:
             return self.change[path] is not None
         return path in self.tree.entries()
 
-    def spelled(self, path: str) -> str:
+    def spell(self, path: str) -> str:
         """A path as its file spells it: names that were made on macOS are composed otherwise (NFD).
 
         A word such as “File” and a space in front of it is a label, unless there is such a folder.
@@ -57,7 +57,7 @@ class View:
         if path in self.change or path in self.tree.entries():
             return path
         if (bare := without_label(path)) != path and at_or_below(self.paths(), [path.partition("/")[0]]) is None:
-            return self.spelled(bare)
+            return self.spell(bare)
         if path.isascii():
             return path
         composed = unicodedata.normalize("NFC", path)
@@ -66,7 +66,7 @@ class View:
 
     def text(self, path: str) -> str | None:
         """A file's text as people read it; None when it is missing, binary or too large to be shown to a model."""
-        path = self.spelled(path)
+        path = self.spell(path)
         if path in self.change:
             return None if (text := self.change[path]) is None else readable(text)
         return base_text(self.tree, path)
@@ -76,7 +76,7 @@ class View:
         return self.change[path] if path in self.change else text_of(self.tree, path)
 
 
-def misplaced(path: str, view: View, *, new: bool = True) -> str | None:
+def find_misplacement(path: str, view: View, *, new: bool = True) -> str | None:
     """Say why a file may not be written at this path, or None when it may.
 
     Args:
@@ -103,7 +103,7 @@ def base_text(tree: Tree, path: str) -> str | None:
     return None if len(raw) > MAX_READ_BYTES else readable(decode(raw))
 
 
-def settled(tree: Tree, change: Mapping[str, str | None]) -> dict[str, str | None]:
+def settle(tree: Tree, change: Mapping[str, str | None]) -> dict[str, str | None]:
     """The change without what leaves the base as it is, in path order: equal work has an equal change."""
     entries = tree.entries()
     return {

@@ -146,5 +146,5 @@ def _commit_services(
         merge_locks=locks,
         imports=ImportCache(),
         kept=lambda spec: kept_for(spec, store.db, settings),
-        seal_key=evidence.kept_key(settings.seal_file),
+        seal_key=evidence.read_or_make_key(settings.seal_file),
     )

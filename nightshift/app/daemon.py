@@ -60,7 +60,7 @@ from nightshift.maintenance.service_manager import ServiceManagerLink, Watchdog
 from nightshift.maintenance.side_threads import SideThread, SideThreads
 from nightshift.queue.intake.inbox import Inbox
 from nightshift.queue.intake.watcher import Watcher
-from nightshift.queue.status import INBOX_NOTICES, INBOX_TASKS, stored_status
+from nightshift.queue.status import INBOX_NOTICES, INBOX_TASKS, read_stored_status
 from nightshift.remote.forges.poller import Poller
 from nightshift.remote.hub.dispatcher import NodeState
 from nightshift.server.serving.host import Host
@@ -414,7 +414,7 @@ class Daemon:
     def status(self) -> DaemonStatus:
         """Describe the daemon's state now; may be called from any thread."""
         services, optional, now = self._services, self._services.extras.statuses(), self._clock()
-        stored = stored_status(self._store.db.reader(), now, self._store.state.saved_replies())
+        stored = read_stored_status(self._store.db.reader(), now, self._store.state.count_saved_replies())
         outlook = self._maintenance.outlook(stored.queue)
         found = replace(
             stored,

@@ -18,10 +18,10 @@ from nightshift.core.tasks.change_checks import setup_subject
 from nightshift.queue import approvals
 from nightshift.sandbox import bubblewrap, cgroups, interpreter, job_folders
 from nightshift.sandbox.bubblewrap import BubblewrapSandbox
-from nightshift.sandbox.runtime import Runtime, installed_programs, open_series
+from nightshift.sandbox.runtime import Runtime, list_installed_programs, open_series
 from nightshift.storage.db.database import Database
 from nightshift.verdict.environments.go_modules import GoModules
-from nightshift.verdict.environments.making import KEEP_MB, Environments, Maker, kept_in
+from nightshift.verdict.environments.making import KEEP_MB, Environments, Maker, list_made
 from nightshift.verdict.environments.npm import NpmMaker
 from nightshift.verdict.environments.python import PythonMaker, Series
 from nightshift.verdict.environments.services import ServicesMaker
@@ -87,7 +87,7 @@ def decisions_of(path: Path) -> Callable[[str], bool | None]:
 def list_environments(settings: Settings) -> list[MadeEnvironment]:
     """List the stored environments, used last first; nothing is made, nor swept."""
     folder = settings.environments_dir
-    return kept_in(job_folders.where(folder)) if folder.parent.exists() else []
+    return list_made(job_folders.where(folder)) if folder.parent.exists() else []
 
 
 def makers(
@@ -106,7 +106,7 @@ def makers(
 
     def open_other(name: str) -> Runtime:
         with opening:  # two runs may be the first to want it
-            return open_series(settings.runner_dir, others[name], installed_programs())
+            return open_series(settings.runner_dir, others[name], list_installed_programs())
 
     series = Series(usual=runtime, others=tuple(others), open=open_other)
     wheels = PythonMaker(store, Uv(packages.uv_program(python), prepare), series)

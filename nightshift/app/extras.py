@@ -29,7 +29,7 @@ from nightshift.config.places import ROOT
 from nightshift.core.errors import ExtraMissing, UnknownExtra
 from nightshift.core.events import Event, Kind, Level
 from nightshift.core.ports import Sink
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.status import ExtraState, ExtraStatus, install_by_hand
 from nightshift.core.text.masking import printable
 from nightshift.verdict.environments.wheels import installers_environment
@@ -199,7 +199,7 @@ class ExtrasInstaller:
     def _advice(self, extra: Extra) -> str:
         if self._policy == "auto":
             return "comes when it is first wanted"
-        asked = f"`{typed(f'install-extra {extra.name}')}`, or " if self._policy == "ask" else ""
+        asked = f"`{format_command(f'install-extra {extra.name}')}`, or " if self._policy == "ask" else ""
         return f"not installed (EXTRAS={self._policy}); {asked}{install_by_hand(extra.name)} brings it"
 
     def _install_quietly(self, extra: Extra) -> None:

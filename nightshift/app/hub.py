@@ -69,7 +69,7 @@ def open_hub(
     connections = HubConnections(settings.hub_url.get_secret_value())
     stack.callback(connections.close)
     clones = settings.hub_dir / "clones"
-    found = SharedRepositories(services.git, clones, lambda: used_repositories.used(store.db.reader()))
+    found = SharedRepositories(services.git, clones, lambda: used_repositories.list_used(store.db.reader()))
     node = Node(
         id=_node_id(store),
         name=node_name(settings),

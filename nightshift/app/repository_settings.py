@@ -17,15 +17,15 @@ from nightshift.core.code.repository_commands import Found
 from nightshift.core.errors import GitError, InvalidTask, UnknownCommit
 from nightshift.core.events import Emitter, Kind
 from nightshift.core.ports import Sink
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.benchmarked import Benchmarked
 from nightshift.core.tasks.preflight import Preflight, state_key
 from nightshift.core.tasks.repository_settings import (
     BENCHMARK,
     RepositoryOptions,
     RepositorySettings,
-    changed,
-    described,
+    change_settings,
+    describe_settings,
     readable,
 )
 from nightshift.core.tasks.task import Language, TaskSpec
@@ -43,14 +43,14 @@ from nightshift.verdict.checks.hooks.hooks import CommandHooks
 from nightshift.verdict.checks.policy import unknown
 from nightshift.verdict.environments import setup_scripts
 from nightshift.verdict.environments.declared_files import DeclaredFiles
-from nightshift.verdict.languages.repository_commands.find import find, judged_here
+from nightshift.verdict.languages.repository_commands.find import find, is_judged_here
 
 WRITE_WALL_S = 20.0
 
 
 def kept_for(spec: TaskSpec, db: Database, settings: Settings) -> RepositorySettings:
     """Read the owner's settings for the repository of a task from the database."""
-    return readable(repositories.kept_settings(db.reader(), _folder(spec.repo, settings))[1])[0]
+    return readable(repositories.read_settings(db.reader(), _folder(spec.repo, settings))[1])[0]
 
 
 def _folder(repo: str | None, settings: Settings) -> str:
@@ -86,7 +86,7 @@ class RepositoryService:
         """The repositories that tasks used and those for which something was set, as they are named."""
         conn = self._db.reader()
         own = [str(self._settings().workspace.resolve())]
-        return list(dict.fromkeys((*own, *repositories.used(conn), *repositories.with_settings(conn))))
+        return list(dict.fromkeys((*own, *repositories.list_used(conn), *repositories.with_settings(conn))))
 
     def show(self, repo: str) -> RepositoryOptions:
         """Show the settings of a repository and the source of each value.
@@ -106,7 +106,7 @@ class RepositoryService:
             commit = self._git.resolve(folder, readable(kept)[0].base or "HEAD")
             tree = self._git.tree(folder, commit)
             found, error, draft = find(tree), "", setup_scripts.draft(DeclaredFiles(tree))
-            ours = any(judged_here(tree.entries(), language) for language in Language)
+            ours = any(is_judged_here(tree.entries(), language) for language in Language)
         except GitError as fault:
             commit, found, error, ours, draft = "", Found(), str(fault), True, ""
         branch = {"base": status.branch, "target": status.branch}
@@ -121,7 +121,7 @@ class RepositoryService:
         """
         if changes.get(BENCHMARK) is not None:
             raise InvalidTask(
-                {BENCHMARK: f"is what was measured: type {typed(f'bench use {shlex.quote(repo)} --yes')}"}
+                {BENCHMARK: f"is what was measured: type {format_command(f'bench use {shlex.quote(repo)} --yes')}"}
             )
         return self._change(self.show(repo).repo, changes)
 
@@ -156,7 +156,7 @@ class RepositoryService:
         return readable(self._read_kept(self.show(repo).repo)[1])[0].benchmark
 
     def _change(self, root: str, changes: Mapping[str, Any]) -> RepositoryOptions:
-        kept = changed(self._sound(root), changes)
+        kept = change_settings(self._sound(root), changes)
         self._refuse_unknown(root, kept)
         self._db.write(lambda conn: repositories.keep_settings(conn, root, kept, self._clock())).result(WRITE_WALL_S)
         told = ", ".join(f"{name}: {_describe(name, value)}" for name, value in changes.items())
@@ -189,7 +189,7 @@ class RepositoryService:
         return {name: value for name, value in kept.items() if name not in wrong}
 
     def _read_kept(self, folder: str) -> tuple[str, dict[str, Any]]:
-        return repositories.kept_settings(self._db.reader(), folder)
+        return repositories.read_settings(self._db.reader(), folder)
 
     def _option_of(
         self, repo: str, commit: str, found: Found, of_git: Mapping[str, Any], error: str, *, ours: bool = True
@@ -208,7 +208,7 @@ class RepositoryService:
         return RepositoryOptions(
             repo=repo,
             commit=commit,
-            options=described(kept, found, otherwise, own_runs=ours),
+            options=describe_settings(kept, found, otherwise, own_runs=ours),
             commands=found.commands,
             linters=found.linters,
             faults=readable(kept)[1],

@@ -5,7 +5,7 @@ python -m nightshift.app.runner --prepare DIR
 
 from __future__ import annotations
 
-from nightshift.sandbox.runtime import installed_programs, main
+from nightshift.sandbox.runtime import list_installed_programs, main
 
 if __name__ == "__main__":
-    main(installed_programs())
+    main(list_installed_programs())

@@ -42,8 +42,8 @@ from nightshift.models.gateway import ModelHandler
 from nightshift.remote.hub.landing import Landing
 from nightshift.remote.mcp_client.client import ServerTools
 from nightshift.remote.mcp_client.servers import McpServer, servers_of
-from nightshift.sandbox.pool import Warmed, warmed
-from nightshift.sandbox.runtime import Runtime, installed_programs, open_runtime, prepare
+from nightshift.sandbox.pool import Warmed, warm
+from nightshift.sandbox.runtime import Runtime, list_installed_programs, open_runtime, prepare
 from nightshift.storage.memory.store import LongTermMemory
 from nightshift.verdict.checks.linters.check import LinterCheck
 from nightshift.verdict.checks.pattern_check import PatternCheck
@@ -133,7 +133,7 @@ def make_git(settings: Settings, store: StoreServices, clock: Clock) -> GitManag
         emit=store.events.emit,
         clock=clock,
         environ=settings.process_environment,
-        home=evidence.home_id(evidence.kept_key(settings.seal_file)),
+        home=evidence.home_id(evidence.read_or_make_key(settings.seal_file)),
     )
 
 
@@ -253,8 +253,8 @@ class Services:
 
     async def _prepare(self) -> AttemptServices | None:
         if not IS_CHECKOUT:  # there `make` has done it
-            await asyncio.to_thread(prepare, self._settings.runner_dir, installed_programs())
-        runtime = open_runtime(self._settings.runner_dir, programs=installed_programs())
+            await asyncio.to_thread(prepare, self._settings.runner_dir, list_installed_programs())
+        runtime = open_runtime(self._settings.runner_dir, programs=list_installed_programs())
         choice, _, _ = await asyncio.gather(
             find_sandbox(self._settings, runtime, self._settings.state_dir, self.extras),
             self.models.probe(sandboxed=False),
@@ -268,7 +268,7 @@ class Services:
             return None
         self.sandbox_name = choice.sandbox.name
         self._place_agents = cache(partial(place, self._settings, runtime, choice.sandbox.name))
-        self._warmed = await warmed(choice.sandbox, runtime, size=self._settings.worker_count)
+        self._warmed = await warm(choice.sandbox, runtime, size=self._settings.worker_count)
         self.sandbox_detail = _with_remark(choice.report, self._warmed.remark)
         symbol_cache = await asyncio.to_thread(load_cache, self._settings.state_dir / NAME)
         self._stack.callback(save_cache, symbol_cache, self._settings.state_dir / NAME)
@@ -333,7 +333,7 @@ class Services:
     def _check_new(self, settings: Settings) -> Callable[[TaskSpec], None]:
         """Return the check of a new task, which applies the owner's settings for its repository."""
         check = machine_check(settings)
-        return lambda spec: check(self.repository_settings.kept(spec).applied(spec))
+        return lambda spec: check(self.repository_settings.kept(spec).apply_to(spec))
 
     def _choose_language(self, spec: TaskSpec) -> Language:
         base = spec.base or (self.repository_settings.base_of(spec.repo) if spec.repo else None)
@@ -381,7 +381,7 @@ class Services:
             state=store.state,
             defaults=defaults(settings),
             clock=self._clock,
-            seal_key=evidence.kept_key(settings.seal_file),
+            seal_key=evidence.read_or_make_key(settings.seal_file),
             imports=imports,
             merge_locks=self.merge_locks,
             landing=self.landing,

@@ -79,7 +79,7 @@ class RepositoryWatch:
 
     def _read_states(self) -> RepositoryStates:
         conn, settings = self._db.reader(), self._settings()
-        named, ours = repositories.used(conn), repositories.ours(conn)
+        named, ours = repositories.list_used(conn), repositories.ours(conn)
         own = str(settings.workspace.resolve())
         begun = (settings.workspace / ".git" / "HEAD").exists()
         found = [self._state(own, None, ours) if begun else _not_begun(own)]

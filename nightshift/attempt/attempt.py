@@ -21,7 +21,7 @@ from nightshift.attempt.environment import EnvironmentChoice
 from nightshift.attempt.integration import Integration, Landed
 from nightshift.attempt.limits import PausableTimeLimit, TaskBudget, TimedModel
 from nightshift.attempt.preflight import SuiteCheck, choose_command
-from nightshift.attempt.recovery import landed_before
+from nightshift.attempt.recovery import find_landed
 from nightshift.attempt.regression import WithRegression
 from nightshift.attempt.services import AttemptServices
 from nightshift.attempt.shared_integration import SharedIntegration
@@ -42,11 +42,11 @@ from nightshift.core.errors import (
 )
 from nightshift.core.events import BlockedCommandData, Emitter, Event, Kind, Level
 from nightshift.core.ports import Model
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.benchmarked import Benchmarked, WorkSettings
 from nightshift.core.tasks.change_checks import holding, package_subject
-from nightshift.core.tasks.forking import begin_with_draft, begun
+from nightshift.core.tasks.forking import begin, begin_with_draft
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.messages import OwnerMessage
 from nightshift.core.tasks.preflight import state_key
@@ -144,7 +144,7 @@ class Attempt:
         await asyncio.to_thread(self._apply_kept)
         time = self._time = PausableTimeLimit(self.limits.wall_s)
         try:
-            async with time.limited():
+            async with time.limit():
                 result = await self._until_ended(time)
         except TimeoutError:
             raise TimeUp(f"not done within {self.limits.wall_s:g} s (limits.wall_s, TASK_TIMEOUT)") from None
@@ -225,7 +225,7 @@ class Attempt:
     def _apply_kept(self) -> None:
         """Take what its owner set for the repository, which he may have corrected since the task was submitted."""
         self._kept = self.services.kept(self.task.spec)
-        spec = self.services.widened(self._kept.applied(self.task.spec))
+        spec = self.services.widened(self._kept.apply_to(self.task.spec))
         self.task, self.limits = replace(self.task, spec=spec), spec.limits.over(self.services.defaults.limits)
         self._budget = TaskBudget(self.task, self.limits, self.services)
 
@@ -339,7 +339,7 @@ class Attempt:
         if why := await asyncio.to_thread(find_lack, place):
             raise PlaceUnready(why)
         await asyncio.to_thread(self._apply_found, workspace)
-        if found := await landed_before(self.task, self.services, workspace, held=origin.held):
+        if found := await find_landed(self.task, self.services, workspace, held=origin.held):
             return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
         self._recorded = await asyncio.to_thread(self._read_standing) if stored else None
         workspace, stored = await self._rejoin(workspace, stored)
@@ -420,7 +420,7 @@ class Attempt:
         if not subtasks.have_ended(found):
             raise subtasks.split(self.task, stored, self._budget.left)
         workspace = await asyncio.to_thread(self._open, None)
-        return workspace, subtasks.gone_on(replace(stored, project=workspace.scope.project), workspace.base, found)
+        return workspace, subtasks.go_on(replace(stored, project=workspace.scope.project), workspace.base, found)
 
     async def _hold_out(self, workspace: Workspace) -> None:
         """Find what of the tests no prompt shows; it follows from their text, so every attempt finds the same."""
@@ -436,7 +436,7 @@ class Attempt:
         whole = git.open(spec.repo, spec.base, task.id, spec.description, since, mark=task.mark)
         if self._kept.target and not (spec.base or whole.is_own):
             whole = self._aim(whole, self._kept.target)
-        whole = git.followed(whole) if task.hub_fence else whole
+        whole = git.follow_workspace(whole) if task.hub_fence else whole
         project = beginning(spec) if whole.is_own else None
         scope = self._scope(stored) if stored else replace(self._scope(None), project=project)
         if why := scope.fault(whole.tree):
@@ -453,7 +453,7 @@ class Attempt:
         try:
             self.services.git.tip(aimed)
         except GitError as error:
-            raise GitError(f"target: {error}; see {typed(f'repo-settings {workspace.repo}')}") from error
+            raise GitError(f"target: {error}; see {format_command(f'repo-settings {workspace.repo}')}") from error
         return aimed
 
     def _scope(self, state: AttemptState | None) -> Scope:
@@ -594,7 +594,7 @@ def _origin(services: AttemptServices, task: Task) -> Origin:
         state = left and begin_with_draft(left)
     else:
         left = services.steps.work(digest) if fork else None
-        state = begun(left, fork) if left and fork else None
+        state = begin(left, fork) if left and fork else None
     first = state and replace(state, attempt=task.attempt, spent=task.spent)
     return Origin(model=fork.model, state=first, held=fork.held) if fork else Origin(state=first)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nightshift.attempt import landed_packages
 from nightshift.attempt.candidate import JudgedChange, differing, find_fault
-from nightshift.attempt.commit_record import changed_files
+from nightshift.attempt.commit_record import list_changed_files
 from nightshift.attempt.evidence import Note, Sealed, UnreadableNote, check_seal, note_text, read_note
 from nightshift.attempt.regression import WithRegression
 from nightshift.attempt.revert import CommitServices
@@ -212,7 +212,7 @@ class BranchIntegrator:
             raise branch_is_gone(entry)
         if held != entry.commit:
             raise holds_others(entry, self._newest(entry, held))
-        for number in self._services.queue.held_beside(entry.task_id):
+        for number in self._services.queue.list_held_beside(entry.task_id):
             if any(one.integrated and not one.reverted_by for one in self._services.ledger.page(1, task_id=number)):
                 raise other_fork_is_integrated(entry, number)
         if why := self._services.git.blocked(waiting.workspace):
@@ -295,7 +295,7 @@ class BranchIntegrator:
         if not remark and found.get("Verdict", "") == label and not waiting.is_draft:
             return commit
         anew = result_message(message, waiting.task.mark, label, remark)
-        return await asyncio.to_thread(git.reworded, workspace, commit, anew)
+        return await asyncio.to_thread(git.reword, workspace, commit, anew)
 
     def _read_note(self, waiting: Waiting) -> Note:
         """The note of what waits, if this home wrote it for this very commit."""
@@ -387,7 +387,7 @@ class BranchIntegrator:
             message=f"{done.commit[:10]} is in {done.target}, as its owner asked: {done.judged}",
         )  # fmt: skip
         commit = Commit(id=done.commit, tree="", branch=entry.branch, parent=done.base)
-        files = await asyncio.to_thread(changed_files, services.git, waiting.workspace, commit, waiting.task)
+        files = await asyncio.to_thread(list_changed_files, services.git, waiting.workspace, commit, waiting.task)
         await asyncio.wrap_future(
             services.ledger.settle_integration(
                 done, event, files, _signs(entry, verdict),
@@ -410,7 +410,7 @@ class BranchIntegrator:
 
     async def _read_beside(self, entry: Entry) -> None:
         """Mark the commits of the forks beside it as read: the one to read is what was integrated."""
-        beside = await asyncio.to_thread(self._services.queue.held_beside, entry.task_id)
+        beside = await asyncio.to_thread(self._services.queue.list_held_beside, entry.task_id)
         pages = [await asyncio.to_thread(self._services.ledger.page, 50, task_id=n, unread=True) for n in beside]
         if unread := [each.id for page in pages for each in page]:
             await asyncio.wrap_future(self._services.ledger.review(entries=unread))

@@ -12,7 +12,7 @@ from nightshift.core.code.tree import Tree
 from nightshift.core.errors import GitError
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.projects import WHOLE, Scope
-from nightshift.core.tasks.remarks import masked
+from nightshift.core.tasks.remarks import mask_remarks
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.task import Change, Files, Task
 from nightshift.core.tasks.verdicts import Result, Verdict
@@ -78,7 +78,9 @@ def change_to_commit(task: Task, state: AttemptState) -> Change:
     return {**change, **tests, **task.spec.tests, **state.merged_tests}
 
 
-def changed_files(git: GitManager, workspace: Workspace, commit: Commit, task: Task) -> tuple[ChangedFile, ...] | None:
+def list_changed_files(
+    git: GitManager, workspace: Workspace, commit: Commit, task: Task
+) -> tuple[ChangedFile, ...] | None:
     """The files that a commit changed, as the repository has them, with the lines added to and taken from each.
 
     A new file that came with the task is compared with its text there: its lines are the owner's, not the agent's.
@@ -127,5 +129,5 @@ def _signs(state: AttemptState, verdict: Verdict | None, scope: Scope, mask: Cal
         packages=state.packages,
         findings=tuple(map(mask, sorted(state.noted))),
         left_out=tuple(map(mask, sorted(evidence.dropped))) if evidence else (),
-        remarks=masked(state.open_remarks, mask, scope.full),
+        remarks=mask_remarks(state.open_remarks, mask, scope.full),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from nightshift.attempt.commit_record import Landing, change_to_commit, changed_files, commit_row
+from nightshift.attempt.commit_record import Landing, change_to_commit, commit_row, list_changed_files
 from nightshift.attempt.evidence import to_note
 from nightshift.attempt.services import AttemptServices
 from nightshift.attempt.uninterrupted import run_to_end
@@ -88,7 +88,7 @@ async def _record(
     limits = task.spec.limits.over(services.defaults.limits).of_run()
     note = to_note(task, state, commit, verdict, limits, held, key=services.seal_key, mask=services.mask)
     await asyncio.to_thread(git.note, workspace, commit.id, note)
-    files = await asyncio.to_thread(changed_files, git, workspace, commit, task)
+    files = await asyncio.to_thread(list_changed_files, git, workspace, commit, task)
     landing = Landing(task=task, workspace=workspace, state=state, commit=commit, verdict=verdict, integrated=False)
     entry = commit_row(landing, subject_of(message.text()), files, services.clock(), services.mask)
     await asyncio.wrap_future(services.state.record_commit(entry))

@@ -26,7 +26,7 @@ from nightshift.core.isolation import RunLimits
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.projects import Scope, name_fault, start_of
-from nightshift.core.tasks.remarks import Remark, masked
+from nightshift.core.tasks.remarks import Remark, mask_remarks
 from nightshift.core.tasks.revisions import Commit
 from nightshift.core.tasks.task import Files, Language, Task
 from nightshift.core.tasks.verdicts import Evidence, Result, Verdict
@@ -167,7 +167,7 @@ def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a def
         held=_unseen(held or HeldOut()),
         model=", ".join(dict.fromkeys(state.models)),
         iterations=state.iteration,
-        remarks=masked(state.open_remarks, mask),
+        remarks=mask_remarks(state.open_remarks, mask),
         failing=tuple(sorted(verdict.failing)),
         reason="" if verdict.passed else verdict.reason,
     )
@@ -258,7 +258,7 @@ def check_seal(text: str, key: bytes) -> Sealed:
     return Sealed.OURS if hmac.compare_digest(digest.encode(), _digest_with_key(data, key).encode()) else Sealed.BROKEN
 
 
-def kept_key(file: Path) -> bytes:
+def read_or_make_key(file: Path) -> bytes:
     """The key of this home, made on first use; only the owner can read it."""
     write_once(file, secrets.token_hex(_KEY_BYTES), mode=0o600)
     return read_key(file)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from nightshift.attempt import landed_packages
 from nightshift.attempt.candidate import JudgedChange, differing, find_fault
-from nightshift.attempt.commit_record import Landing, asks_for_tests, change_to_commit, changed_files, commit_row
+from nightshift.attempt.commit_record import Landing, asks_for_tests, change_to_commit, commit_row, list_changed_files
 from nightshift.attempt.environment import EnvironmentChoice
 from nightshift.attempt.evidence import to_note
 from nightshift.attempt.regression import WithRegression
@@ -31,7 +31,7 @@ from nightshift.core.tasks.commit_message import message_for, subject_of
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.projects import beginning, projects_of, start_of, whole_of
 from nightshift.core.tasks.queueing import NOT_PUSHED
-from nightshift.core.tasks.remarks import counted, masked
+from nightshift.core.tasks.remarks import count_by_gravity, mask_remarks
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Change, Files, Task
@@ -537,7 +537,7 @@ class Integration:
             integrated=integrated,
         )  # fmt: skip
         subject = subject_of(message_for(self.task, state, self.services.mask).text())
-        files = await asyncio.to_thread(changed_files, self.services.git, workspace, commit, self.task)
+        files = await asyncio.to_thread(list_changed_files, self.services.git, workspace, commit, self.task)
         entry = commit_row(landing, subject, files, self.services.clock(), self.services.mask)
         await asyncio.wrap_future(self.services.state.record_commit(entry))
         if integrated and workspace.is_own and state.packages:
@@ -549,8 +549,8 @@ class Integration:
     def _describe(self, workspace: Workspace, state: AttemptState, verdict: Verdict | None) -> str:
         """The reason of a task whose change was committed."""
         reason = verdict.labelled_reason if verdict else "tests passed"
-        if left := masked(state.open_remarks, self.services.mask, workspace.scope.full):
-            reason = f"findings left open: {counted(left)} ({left[0].where}: {left[0].reason}); {reason}"
+        if left := mask_remarks(state.open_remarks, self.services.mask, workspace.scope.full):
+            reason = f"findings left open: {count_by_gravity(left)} ({left[0].where}: {left[0].reason}); {reason}"
         return reason
 
     async def _write_note(

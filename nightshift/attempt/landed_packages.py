@@ -19,10 +19,10 @@ def remember(store: StateStore, project: str | None, packages: Mapping[str, str]
 
     The newest version of a name counts. Not for two at the same time.
     """
-    return store.set(_KEY, {**by_project(store), project or ROOT: {**known(store, project), **packages}})
+    return store.set(_KEY, {**by_project(store), project or ROOT: {**read_landed(store, project), **packages}})
 
 
-def known(store: StateStore, project: str | None) -> dict[str, str]:
+def read_landed(store: StateStore, project: str | None) -> dict[str, str]:
     """All packages that anything which landed in a project was judged with; None is the root, as an empty name is."""
     return by_project(store).get(project or ROOT, {})
 

@@ -52,7 +52,7 @@ class TaskBudget:
     @property
     def left(self) -> Limits:
         """The limits, with what may still be used of models; known once it was opened."""
-        return allowance.lowered(self._allowed, self._used)
+        return allowance.lower_limits(self._allowed, self._used)
 
     def open(self, wanted: str = "", benchmarked: tuple[Benchmarked, ...] = ()) -> BoundModel:
         """The gateway to the models, with what is left. Reads the ledger: call it in a thread.
@@ -68,10 +68,10 @@ class TaskBudget:
         asked = self._services.queue.approvals(open_only=False, task_id=task.id)
         decided = [each for each in asked if each.ask.kind is AskKind.BUDGET and each.granted is not None]
         self._granted = tuple(each.ask.subject for each in decided if each.granted)
-        used = self._services.steps.spent_of(task.id) - task.spent_before
-        self._on_subtasks = self._services.queue.spent_on_subtasks(task.id)
-        raised = allowance.raised(self._limits, task.spent_before, self._granted)
-        self._allowed = allowance.lowered(raised, self._on_subtasks)
+        used = self._services.steps.sum_spent_of(task.id) - task.spent_before
+        self._on_subtasks = self._services.queue.sum_spent_on_subtasks(task.id)
+        raised = allowance.raise_limits(self._limits, task.spent_before, self._granted)
+        self._allowed = allowance.lower_limits(raised, self._on_subtasks)
         self._model = self._services.models.for_task(task.id, self._allowed, used, wanted, benchmarked)
         for each in decided:
             if not each.granted and each.attempt == task.attempt:
@@ -112,7 +112,7 @@ class PausableTimeLimit:
         self._stopped = 0
 
     @asynccontextmanager
-    async def limited(self) -> AsyncIterator[None]:
+    async def limit(self) -> AsyncIterator[None]:
         """Run under the limit.
 
         Raises:

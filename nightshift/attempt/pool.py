@@ -20,7 +20,7 @@ from dataclasses import replace
 from nightshift.attempt.attempt import Attempt, AttemptResult
 from nightshift.attempt.services import AttemptServices
 from nightshift.attempt.trouble import Troubles, find_trouble
-from nightshift.attempt.workers import Running, Worker, done, wait
+from nightshift.attempt.workers import Running, Worker, wait, wait_done
 from nightshift.core.errors import (
     CancelledByUser,
     Interruption,
@@ -180,7 +180,7 @@ class TaskExecutor:
                 if again is None:  # else somebody else took it, or it has ended
                     await worker.woken.wait()
             elif self._stopping:
-                await done(self.services.queue.requeue(task.id, task.fence, str(ShuttingDown())))
+                await wait_done(self.services.queue.requeue(task.id, task.fence, str(ShuttingDown())))
             else:
                 await self._serve(worker, task)
             self._stopping |= self._only_one_ended()
@@ -218,7 +218,7 @@ class TaskExecutor:
         if self.services.queue.get(task_id).reason.startswith(WAITING_FOR):
             return
         for why in self._troubles.leave(task_id):
-            await done(self.services.queue.release(f"{WAITING_FOR}{why}"))
+            await wait_done(self.services.queue.release(f"{WAITING_FOR}{why}"))
 
     def _count_ended(self, was: WorkerStatus, task_id: int) -> WorkerStatus:
         """The status of a worker that has put its task down; what became of the task is counted."""
@@ -263,20 +263,20 @@ class TaskExecutor:
         until, is_new = self._troubles.enter(attempt.task.id, why, self.services.clock())
         if is_new:
             attempt.events.emit(Kind.WAITING, f"{WAITING_FOR}{why}", level=Level.WARNING)
-        await done(self.services.queue.park(attempt.task.id, attempt.task.fence, f"{WAITING_FOR}{why}", until))
+        await wait_done(self.services.queue.park(attempt.task.id, attempt.task.fence, f"{WAITING_FOR}{why}", until))
 
     async def _put_off(self, task: Task, later: Parked | NeedsApproval | Split | StoreUnready) -> None:
         """Let the task wait, or go on at its last step where the trouble is the database's and not its own."""
         queue, why = self.services.queue, (task.id, task.fence, str(later))
         match later:
             case NeedsApproval():
-                await done(queue.wait_for_owner(*why, later.asks))
+                await wait_done(queue.wait_for_owner(*why, later.asks))
             case Split():
-                await done(queue.split(*why, later.subtasks))
+                await wait_done(queue.split(*why, later.subtasks))
             case Parked():
-                await done(queue.park(*why, later.until))
+                await wait_done(queue.park(*why, later.until))
             case StoreUnready():
-                await done(queue.requeue(*why))
+                await wait_done(queue.requeue(*why))
 
     async def _conclude_interrupted(self, task: Task, running: Running) -> None:
         why = running.why
@@ -286,7 +286,7 @@ class TaskExecutor:
         elif isinstance(why, ShuttingDown | WorkerRestarted) and standing and standing.integrated:
             await self._finish(task, running.attempt.ended(Ending.COMMITTED, standing.reason))
         elif isinstance(why, ShuttingDown | WorkerRestarted):
-            await done(self.services.queue.requeue(task.id, task.fence, str(why)))
+            await wait_done(self.services.queue.requeue(task.id, task.fence, str(why)))
         else:
             running.attempt.events.emit(Kind.WORKER_ERROR, str(why), level=Level.WARNING)
 
@@ -301,7 +301,7 @@ class TaskExecutor:
         await self._finish(attempt.task, result)
 
     async def _finish(self, task: Task, result: AttemptResult) -> None:
-        await done(
+        await wait_done(
             self.services.queue.finish(
                 task.id,
                 task.fence,
@@ -327,7 +327,7 @@ class TaskExecutor:
                 claiming = any(worker.claiming for worker in self._workers)
                 swept = None if claiming else self.services.queue.sweep(owned)  # in one transaction with the other
                 if beating:
-                    beat = await done(beating)
+                    beat = await wait_done(beating)
                     for task_id in beat.cancelled:
                         running[task_id].interrupt(CancelledByUser())
                     for task_id, message in beat.said.items():
@@ -335,7 +335,7 @@ class TaskExecutor:
                     for task_id in beat.lost:
                         running[task_id].interrupt(LeaseLost())
                 if swept:
-                    await done(swept)
+                    await wait_done(swept)
             self.renewed_at = time.monotonic()
 
     async def _watch_the_clock(self) -> None:
@@ -345,10 +345,10 @@ class TaskExecutor:
             await asyncio.sleep(TICK_S)
             due = queue.next_due()
             if due is not None and due <= self.services.clock():
-                await done(queue.tick())
+                await wait_done(queue.tick())
             if (now := db.data_version()) != version:
                 version = now
-                await done(self.services.events.catch_up())
+                await wait_done(self.services.events.catch_up())
                 self.wake()
 
 

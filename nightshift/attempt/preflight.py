@@ -25,13 +25,13 @@ from nightshift.core.code.repository_commands import Found, FoundCommand, Purpos
 from nightshift.core.code.tree import Tree, list_modules, text_of
 from nightshift.core.isolation import RunLimits
 from nightshift.core.ports import Suite
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.preflight import Preflight
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.core.tasks.verdicts import Failure, Result, SuiteJob, Trial
 from nightshift.verdict.environment import Task, describe_lack, is_to_blame
 from nightshift.verdict.languages.python import package_layout
-from nightshift.verdict.languages.repository_commands.find import is_foreign, judged_here
+from nightshift.verdict.languages.repository_commands.find import is_foreign, is_judged_here
 from nightshift.verdict.run import FAILED, file_of
 
 MOST_REASONS, MOST_CHARS = 10, 300
@@ -48,7 +48,7 @@ def choose_command(tree: Tree, spec: TaskSpec, found: Found) -> FoundCommand | N
         found: what the files of the tree say.
     """
     judged = spec.tests or spec.test_command or spec.cases or spec.oracle
-    return None if judged or judged_here(tree.entries(), spec.language) else found.command(Purpose.TEST)
+    return None if judged or is_judged_here(tree.entries(), spec.language) else found.command(Purpose.TEST)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +142,7 @@ class SuiteCheck:
                 "is here. Install one beside it"
             )
         spec, paths = self.spec, self.tree.entries()
-        name = typed(f'repo-settings {shlex.quote(self.repo)} test_command="…"')
+        name = format_command(f'repo-settings {shlex.quote(self.repo)} test_command="…"')
         if not ran.results:
             why = next(filter(None, map(_find_absent, ran.failures)), "")
             mend = f"Commit a lock file that brings it along, or name another command: {name}"
@@ -155,7 +155,7 @@ class SuiteCheck:
             mend = "Declare it in pyproject.toml, requirements.txt or a lock file of the repository"
             return f"no test of this repository can run here ({count} file{'s' * (count > 1)}: {whys}). {mend}"
         is_judged = self.job.regression or spec.test_command or spec.tests or spec.cases or spec.oracle
-        if not is_judged and is_foreign(paths) and not judged_here(paths, spec.language):
+        if not is_judged and is_foreign(paths) and not is_judged_here(paths, spec.language):
             return (
                 f"nothing judges the code of this repository: its files name no command for its tests. Name one: {name}"
             )

@@ -4,7 +4,7 @@ Git comes first and the database second, so a daemon that dies between the two l
 record is finished at the start, before tasks are given back: a task that waits can be cancelled at once, and a
 cancelled task has no commit.
 
-After a restore a task may stand as it was hours ago, although it was finished since. `landed_before` finds its commit,
+After a restore a task may stand as it was hours ago, although it was finished since. `find_landed` finds its commit,
 so that no work is done twice. Only tasks that the restore named are looked up, and only commits younger than the backup
 count; and tasks of a hub, which another node may have landed before it was lost.
 """
@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nightshift.attempt.commit_record import Landing, changed_files, commit_row
+from nightshift.attempt.commit_record import Landing, commit_row, list_changed_files
 from nightshift.attempt.services import AttemptServices
 from nightshift.core.clock import Clock, from_text
 from nightshift.core.errors import GitError
@@ -71,7 +71,7 @@ async def _finish(services: RecoveryServices, task: Task, state: AttemptState) -
         if not integrated and commit.parent != state.base:
             return  # an older iteration's; the attempt that goes on replaces it
         subject = subject_of((await to_thread(services.git.describe, workspace, commit.id)).message)
-        files = await to_thread(changed_files, services.git, workspace, commit, task)
+        files = await to_thread(list_changed_files, services.git, workspace, commit, task)
     except GitError:
         return  # the attempt that goes on meets the same trouble, and tells it
     landing = Landing(
@@ -106,7 +106,7 @@ def _open(services: RecoveryServices, task: Task, state: AttemptState) -> Worksp
 # --- after a restore
 
 
-async def landed_before(
+async def find_landed(
     task: Task, services: AttemptServices, workspace: Workspace, *, held: bool = False
 ) -> Commit | None:
     """The commit that ended this task in the lost life, entered into the ledger again; None when there is none.

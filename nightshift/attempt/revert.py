@@ -28,7 +28,7 @@ from nightshift.core.errors import GitError, MergeConflict, NotReverted, Sandbox
 from nightshift.core.events import Emitter, Event, Kind, Level, RevertedData
 from nightshift.core.isolation import RunLimits
 from nightshift.core.ports import Suite
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.commit_message import CommitMessage
 from nightshift.core.tasks.projects import WHOLE, Scope, scopes_of
 from nightshift.core.tasks.repository_settings import RepositorySettings
@@ -155,7 +155,7 @@ class Reverter:
             taken = await self._to_undo(revert, tip)
             draft = await self._draft(revert, taken, tip)
             judged = FORCED if revert.force else await self._judge(revert, draft, tip)
-            made = await asyncio.to_thread(git.reworded, revert.workspace, draft, self._message(revert, taken, judged))
+            made = await asyncio.to_thread(git.reword, revert.workspace, draft, self._message(revert, taken, judged))
             pending = Pending(entry=entry.id, by=made.id, reapply=revert.reapply)
             await asyncio.wrap_future(ledger.begin(pending))
             if await asyncio.to_thread(git.advance, revert.workspace, made, tip):
@@ -188,7 +188,7 @@ class Reverter:
                 raise never_reverted(entry)
             return by
         if by is not None:
-            raise reverted_already(entry, by)
+            raise refuse_second_revert(entry, by)
         return entry.commit
 
     async def _draft(self, revert: _Revert, taken: str, tip: str) -> Commit:
@@ -218,7 +218,7 @@ class Reverter:
         limits, judged = self._limits(entry.task_id), JudgedRevert()
         try:
             for scope, part, found in reached:
-                landed = landed_packages.known(self._services.state, scope.project) if workspace.is_own else {}
+                landed = landed_packages.read_landed(self._services.state, scope.project) if workspace.is_own else {}
                 judge = RevertJudge(
                     suite=opened.suite, limits=limits, packages={**landed, **own}, environments=opened.environments
                 )
@@ -384,7 +384,7 @@ def not_integrated(entry: Entry) -> NotReverted:
         return NotReverted(f"task {number} was not integrated: its branch {entry.branch} was discarded")
     return NotReverted(
         f"task {number} was not integrated: its commit {entry.commit[:10]} is on branch {entry.branch} alone\n"
-        f"`{typed(f'discard {number}')}` removes the branch\n"
+        f"`{format_command(f'discard {number}')}` removes the branch\n"
         f"if you merged it yourself, `git -C {quote(entry.repo)} revert {entry.commit[:10]}` reverts it"
     )
 
@@ -393,7 +393,7 @@ def is_draft(entry: Entry) -> NotReverted:
     """The commit never passed."""
     return NotReverted(
         f"task {entry.task_id} left a draft, which did not pass and was not integrated: there is nothing to revert\n"
-        f"`{typed(f'discard {entry.task_id}')}` deletes its branch {entry.branch}"
+        f"`{format_command(f'discard {entry.task_id}')}` deletes its branch {entry.branch}"
     )
 
 
@@ -410,10 +410,12 @@ def history_rewritten(entry: Entry, branch: str) -> NotReverted:
     return NotReverted(f"{entry.commit[:10]} of task {entry.task_id} is not in the history of {branch} any more")
 
 
-def reverted_already(entry: Entry, by: str) -> NotReverted:
+def refuse_second_revert(entry: Entry, by: str) -> NotReverted:
     """Once is enough."""
     number = entry.task_id
-    return NotReverted(f"task {number} is reverted already, by {by[:10]}; `{typed(f'reapply {number}')}` reapplies it")
+    return NotReverted(
+        f"task {number} is reverted already, by {by[:10]}; `{format_command(f'reapply {number}')}` reapplies it"
+    )
 
 
 def never_reverted(entry: Entry) -> NotReverted:
@@ -444,7 +446,7 @@ def breaks_tests(entry: Entry, broken: Sequence[str], later: Sequence[LogLine], 
         "\n".join([
             f"{how} it other tests fail, so nothing was changed: {name_first(broken, SHOWN)}",
             *(["later commits touch its files or those tests:", *_commits(later)] if later else []),
-            f"`{typed(f'{option} {entry.task_id} --force')}` does it all the same",
+            f"`{format_command(f'{option} {entry.task_id} --force')}` does it all the same",
         ])
     )  # fmt: skip
 
@@ -454,7 +456,7 @@ def not_judged(entry: Entry, why: str, *, reapply: bool) -> NotReverted:
     option = "reapply" if reapply else "revert"
     return NotReverted(
         f"the tests that its files reach cannot be run: {why}\n"
-        f"`{typed(f'{option} {entry.task_id} --force')}` does it without them"
+        f"`{format_command(f'{option} {entry.task_id} --force')}` does it without them"
     )
 
 

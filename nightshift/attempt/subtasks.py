@@ -89,7 +89,7 @@ def have_ended(subtasks: Sequence[Task]) -> bool:
     return bool(subtasks) and all(part.status in {Status.DONE, Status.FAILED} for part in subtasks)
 
 
-def gone_on(state: AttemptState, tip: str, subtasks: Sequence[Task]) -> AttemptState:
+def go_on(state: AttemptState, tip: str, subtasks: Sequence[Task]) -> AttemptState:
     """The whole's state on the tip that holds its subtasks' work: to be judged, or to be planned anew.
 
     What is held out follows from all tests of a task together, so a subtask that got some of the whole's may have been

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nightshift.attempt.landed_packages import known
+from nightshift.attempt.landed_packages import read_landed
 from nightshift.attempt.services import AttemptServices
 from nightshift.core.code.dependencies import closure
 from nightshift.core.code.environments import NO_ENVIRONMENT
@@ -97,7 +97,10 @@ class Sweep:
         found = self._services.environments
         environment = await found.of(tree) if found else NO_ENVIRONMENT
         job = SuiteJob(
-            base=tree, change={}, packages=known(self._services.state, scope.project), environment=environment.digest
+            base=tree,
+            change={},
+            packages=read_landed(self._services.state, scope.project),
+            environment=environment.digest,
         )
         failing: list[str] = []
         for start in range(0, len(paths), BATCH):

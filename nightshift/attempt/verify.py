@@ -90,16 +90,16 @@ class Verification:
         try:
             note = read_note(text)
         except UnreadableNote as error:
-            return replace(blank, checks=(failed("note", str(error)),))
+            return replace(blank, checks=(report_failed("note", str(error)),))
         report = replace(blank, label=note.evidence.label, task=note.task)
         its_own = belongs(note, facts)
         rules = f"judged by the rules of version {VERSION}, whichever version wrote it"
         checks = (ok("note", f"format {note.format}, of task {note.task}; {rules}"), *its_own)
         if not is_its_own(its_own):
             why = "the note does not belong to this commit, so nothing was run"
-            return replace(report, checks=(*checks, unchecked("tests", why)))
+            return replace(report, checks=(*checks, report_unchecked("tests", why)))
         if note.moved:
-            return replace(report, checks=(*checks, unchecked("tests", _MOVED.format(", ".join(note.moved)))))
+            return replace(report, checks=(*checks, report_unchecked("tests", _MOVED.format(", ".join(note.moved)))))
         tree, base = (self._git.tree(self._repo, commit) for commit in (facts.id, note.base))
         sealed = evidence.check_seal(text, self._key)
         checks += tuple(await asyncio.to_thread(lambda: [*claims(note, facts, tree, base, sealed)]))
@@ -132,7 +132,7 @@ class Verification:
         tell("makes the sandbox ready", report.checks)
         again = await asyncio.to_thread(plan_rerun, note, tree, base)
         if again.missing:
-            gone = failed("tests", f"the commit does not contain {', '.join(again.missing)}")
+            gone = report_failed("tests", f"the commit does not contain {', '.join(again.missing)}")
             return replace(report, checks=(*report.checks, gone))
         opened = await self._open_suite()
         digest = await choose_environment(opened, note, again.job.base)
@@ -146,12 +146,12 @@ class Verification:
 
     async def _judge(self, note: Note, again: Rerun, opened: OpenedSuite) -> Verdict | Check:
         if opened.suite is None:
-            return unchecked("tests", f"nothing was executed: {opened.why_not}")
+            return report_unchecked("tests", f"nothing was executed: {opened.why_not}")
         suite = opened.suite if note.format == FORMAT else WithRegression(opened.suite, ImportCache())
         try:
             return await suite.judge(again.job)
         except (SandboxError, CommandBlocked) as error:
-            return unchecked("tests", f"nothing could be run: {error}")
+            return report_unchecked("tests", f"nothing could be run: {error}")
 
 
 async def choose_environment(opened: OpenedSuite, note: Note, base: Tree) -> str:
@@ -175,11 +175,11 @@ def describe_draft(blank: Report, facts: CommitFacts, text: str | None, key: byt
     try:
         note = read_note(text) if text else None
     except UnreadableNote as error:
-        return replace(report, checks=(unchecked("note", str(error)),))
+        return replace(report, checks=(report_unchecked("note", str(error)),))
     if note is None or not is_its_own(its_own := belongs(note, facts)):
-        return replace(report, checks=(unchecked("note", "there is none that was written for it"),))
+        return replace(report, checks=(report_unchecked("note", "there is none that was written for it"),))
     tests = describe_tests(note.passed, len(note.evidence.ids), note.failing, note.reason)
-    checks = (*its_own, _seal(evidence.check_seal(text or "", key)), failed("tests", tests))
+    checks = (*its_own, _seal(evidence.check_seal(text or "", key)), report_failed("tests", tests))
     return replace(report, checks=checks)
 
 
@@ -189,11 +189,11 @@ def describe_draft(blank: Report, facts: CommitFacts, text: str | None, key: byt
 def _seal(sealed: Sealed) -> Check:
     found = {
         Sealed.OURS: ok("seal", "the note is as this home wrote it"),
-        Sealed.BROKEN: failed("seal", "the note was altered after this home had sealed it"),
-        Sealed.ANOTHER: unchecked(
+        Sealed.BROKEN: report_failed("seal", "the note was altered after this home had sealed it"),
+        Sealed.ANOTHER: report_unchecked(
             "seal", "another home sealed the note; only that one can tell whether it was altered"
         ),
-        Sealed.NONE: unchecked("seal", "the note bears no seal; whether it was altered is not known"),
+        Sealed.NONE: report_unchecked("seal", "the note bears no seal; whether it was altered is not known"),
     }
     return found[sealed]
 
@@ -203,7 +203,9 @@ def belongs(note: Note, facts: CommitFacts) -> tuple[Check, ...]:
     return (
         ok("commit", "the note was written for it")
         if note.commit == facts.id
-        else failed("commit", f"the note was written for {note.commit[:12]}: copied, or the commit was made anew"),
+        else report_failed(
+            "commit", f"the note was written for {note.commit[:12]}: copied, or the commit was made anew"
+        ),
         _same_id("tree", note.tree, facts.tree, "is what was judged"),
         _same_id("base", note.base, " ".join(facts.parents), "is the parent"),
     )
@@ -218,7 +220,7 @@ def claims(note: Note, facts: CommitFacts, tree: Tree, base: Tree, sealed: Seale
     """The seal, what this version cannot read, the trailers, and the paths that the commit changes."""
     yield _seal(sealed)
     if note.strange:
-        yield unchecked("fields", f"this version does not know {name_first(note.strange)}")
+        yield report_unchecked("fields", f"this version does not know {name_first(note.strange)}")
     yield _trailers(note, facts)
     yield _paths(note, differing(base, tree))
 
@@ -226,7 +228,7 @@ def claims(note: Note, facts: CommitFacts, tree: Tree, base: Tree, sealed: Seale
 def _same_id(what: str, then: str, now: str, good: str) -> Check:
     if then == now:
         return ok(what, f"{now[:12]} {good}")
-    return failed(what, f"the note names {then[:12] or 'none'}, the commit has {now[:12] or 'none'}")
+    return report_failed(what, f"the note names {then[:12] or 'none'}, the commit has {now[:12] or 'none'}")
 
 
 def _trailers(note: Note, facts: CommitFacts) -> Check:
@@ -236,17 +238,21 @@ def _trailers(note: Note, facts: CommitFacts) -> Check:
         wanted |= {"Model": note.model, "Iterations": str(note.iterations)}
     wrong = [f"{name}: {found.get(name, 'none')}, the note has {value}"
              for name, value in wanted.items() if found.get(name, "") != value]  # fmt: skip
-    return failed("trailers", "; ".join(wrong)) if wrong else ok("trailers", f"{', '.join(wanted)} agree with the note")
+    return (
+        report_failed("trailers", "; ".join(wrong))
+        if wrong
+        else ok("trailers", f"{', '.join(wanted)} agree with the note")
+    )
 
 
 def _paths(note: Note, found: frozenset[str]) -> Check:
     if not found:
-        return failed("files", "the commit changes no file")
+        return report_failed("files", "the commit changes no file")
     judged = {note.scope.full(path) for path in (*note.tests, *note.own_tests, *note.removed_tests, *note.changed)}
     if left_out := sorted(found & set(map(note.scope.full, note.evidence.dropped))):
-        return failed("files", f"the run left out {name_first(left_out)}, which the commit changes")
+        return report_failed("files", f"the run left out {name_first(left_out)}, which the commit changes")
     if note.format == FORMAT and (stray := sorted(found - judged)):
-        return failed("files", f"the commit changes {name_first(stray)}, which was not judged")
+        return report_failed("files", f"the commit changes {name_first(stray)}, which was not judged")
     return ok("files", f"the commit changes {len(found)} file{'' if len(found) == 1 else 's'}, all of them judged")
 
 
@@ -289,7 +295,7 @@ def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
         language=note.language,
         packages=note.packages,
         whole_tree=note.evidence.complete,
-        limits=_bound_limits(note.limits),
+        limits=_read_limits(note.limits),
         documents=note.evidence.label is Label.DOCUMENTED,
         takes_away=note.evidence.label is Label.REMOVED,
         gone=note.removed_tests,
@@ -317,13 +323,15 @@ def compare(note: Note, rerun: Rerun, verdict: Verdict) -> Iterator[Check]:
     yield _check_dropped(then, now)
     noted = tuple(note for note in then.notes if not note.startswith(LINTER_NOTE))
     if noted != now.notes:
-        yield changed("notes", f"{'; '.join(noted) or 'none'} then, {'; '.join(now.notes) or 'none'} now")
+        yield report_changed("notes", f"{'; '.join(noted) or 'none'} then, {'; '.join(now.notes) or 'none'} now")
 
 
 def _bytes(then: Evidence, now: Evidence) -> Check:
     if then.tree == now.tree:
         return ok("bytes", f"the run saw the same bytes ({now.tree[:12]})")
-    return failed("bytes", f"the run saw {now.tree[:12] or 'nothing'}, the note has {then.tree[:12] or 'nothing'}")
+    return report_failed(
+        "bytes", f"the run saw {now.tree[:12] or 'nothing'}, the note has {then.tree[:12] or 'nothing'}"
+    )
 
 
 def _tests(note: Note, verdict: Verdict) -> Check:
@@ -332,13 +340,13 @@ def _tests(note: Note, verdict: Verdict) -> Check:
     if bad or (not verdict.passed and not verdict.results):
         first = verdict.failures[0] if verdict.failures else None
         detail = f"{first.id}: {first.message}".partition("\n")[0] if first else name_first(bad)
-        return failed("tests", f"{verdict.reason}: {detail}" if detail else verdict.reason)
+        return report_failed("tests", f"{verdict.reason}: {detail}" if detail else verdict.reason)
     if gone := sorted(then - now):
-        return failed("tests", f"{name_first(gone)} ran then and not now")
+        return report_failed("tests", f"{name_first(gone)} ran then and not now")
     if new := sorted(now - then):
-        return failed("tests", f"the note does not know {name_first(new)}")
+        return report_failed("tests", f"the note does not know {name_first(new)}")
     if note.passed != verdict.count(Result.PASSED):
-        return failed("tests", f"the note counts {note.passed}, {verdict.count(Result.PASSED)} passed")
+        return report_failed("tests", f"the note counts {note.passed}, {verdict.count(Result.PASSED)} passed")
     if note.evidence.label is Label.REMOVED and not now:
         return ok("tests", "no file of the project is left, so none can be run")
     many = f"the same {len(now)} tests pass" if len(now) > 1 else "the same test passes"
@@ -350,22 +358,24 @@ def _tests(note: Note, verdict: Verdict) -> Check:
 def _copies(then: Evidence, verdict: Verdict) -> Check:
     odd = not verdict.passed and not verdict.failing and not verdict.weak and not _is_held_out(verdict)
     if odd and verdict.results:
-        return failed("copies", verdict.reason)
+        return report_failed("copies", verdict.reason)
     now = verdict.evidence.twins
     if not verdict.passed:
-        return unchecked("copies", "where a test fails, its must-fail copies say nothing")
+        return report_unchecked("copies", "where a test fails, its must-fail copies say nothing")
     return same("copies", f"{then.twins} must-fail copies failed", f"{now} must-fail copies failed")
 
 
 def _own(rerun: Rerun, verdict: Verdict) -> Check:
     if verdict.weak:
-        return failed("red", verdict.reason)
+        return report_failed("red", verdict.reason)
     if not verdict.passed:
-        return unchecked("red", "where a test fails with the change, nothing follows from one that fails without it")
+        return report_unchecked(
+            "red", "where a test fails with the change, nothing follows from one that fails without it"
+        )
     if not rerun.start_known:
-        return unchecked("red", "the first text of a file that the owner gave with the task is not kept")
+        return report_unchecked("red", "the first text of a file that the owner gave with the task is not kept")
     if not changes_anything(rerun.job):
-        return unchecked("red", "the commit changes no file that the self-written tests could test")
+        return report_unchecked("red", "the commit changes no file that the self-written tests could test")
     killed = [note for note in verdict.evidence.notes if "mutants" in note]
     return ok("red", "; ".join(["the self-written tests fail without the change", *killed]))
 
@@ -373,11 +383,11 @@ def _own(rerun: Rerun, verdict: Verdict) -> Check:
 def _check_held_out(then: Evidence, verdict: Verdict) -> Check:
     now = verdict.evidence.held_out
     if _is_held_out(verdict):
-        return failed("held-out", f"{verdict.reason}: {'; '.join(verdict.unseen[:3])}")
+        return report_failed("held-out", f"{verdict.reason}: {'; '.join(verdict.unseen[:3])}")
     if not verdict.passed:
-        return unchecked("held-out", "where a test fails, cases that no prompt showed decide nothing")
+        return report_unchecked("held-out", "where a test fails, cases that no prompt showed decide nothing")
     if now < then.held_out:
-        return failed("held-out", f"{then.held_out} cases gave the right value then, {now} now")
+        return report_failed("held-out", f"{then.held_out} cases gave the right value then, {now} now")
     return ok("held-out", f"{now} case{'' if now == 1 else 's'} that no prompt showed gave the right value")
 
 
@@ -388,13 +398,13 @@ def _is_held_out(verdict: Verdict) -> bool:
 def _label(then: Evidence, now: Evidence) -> Check:
     if then.label is now.label:
         return ok("label", str(now.label))
-    return failed("label", f"the note says {then.label}, the run is worth {now.label}")
+    return report_failed("label", f"the note says {then.label}, the run is worth {now.label}")
 
 
 def _check_dropped(then: Evidence, now: Evidence) -> Check:
     if now.dropped:
         shown = [f"{path} ({why})" for path, why in sorted(now.dropped.items())]
-        return failed("dropped", f"not used in the run: {name_first(shown)}")
+        return report_failed("dropped", f"not used in the run: {name_first(shown)}")
     count = len(then.dropped)
     if count:
         files = f"{count} file{'' if count == 1 else 's'}"
@@ -408,7 +418,7 @@ def _start(note: Note, tree: Tree) -> Files:
     return {path: text for path, text in held.items() if digests({path: text})[path] == note.start[path]}
 
 
-def _bound_limits(noted: NotedLimits) -> RunLimits | None:
+def _read_limits(noted: NotedLimits) -> RunLimits | None:
     """The limits that the note names, none of them above `MOST`; None where it names none."""
     given = {each.name: getattr(noted, each.name) for each in fields(noted) if each.name != "wall_s"}
     given["cpu_s"] = noted.cpu_s or noted.wall_s
@@ -502,21 +512,21 @@ def ok(what: str, detail: str) -> Check:
     return Check(what=what, standing=Standing.OK, detail=detail)
 
 
-def changed(what: str, detail: str) -> Check:
+def report_changed(what: str, detail: str) -> Check:
     """Other than it was, which refutes nothing."""
     return Check(what=what, standing=Standing.CHANGED, detail=detail)
 
 
-def failed(what: str, detail: str) -> Check:
+def report_failed(what: str, detail: str) -> Check:
     """Refuted."""
     return Check(what=what, standing=Standing.FAILED, detail=detail)
 
 
-def unchecked(what: str, detail: str) -> Check:
+def report_unchecked(what: str, detail: str) -> Check:
     """Could not be looked at."""
     return Check(what=what, standing=Standing.UNCHECKED, detail=detail)
 
 
 def same(what: str, then: object, now: object) -> Check:
     """A property of the run that may change without harm."""
-    return ok(what, f"{now}") if then == now else changed(what, f"{then} then, {now} now")
+    return ok(what, f"{now}") if then == now else report_changed(what, f"{then} then, {now} now")

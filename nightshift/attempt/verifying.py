@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from nightshift.attempt.verify import Check, Judgement, Report, Standing, Verification, unchecked
+from nightshift.attempt.verify import Check, Judgement, Report, Standing, Verification, report_unchecked
 from nightshift.core.clock import Clock
 from nightshift.core.errors import NightshiftError, NotVerified
 from nightshift.core.events import Event, Kind, Level, VerifiedData
@@ -164,7 +164,7 @@ class Verifying:
             )  # fmt: skip
         if not isinstance(error, NightshiftError | OSError):
             log.error("a verification failed", exc_info=error)
-        check = unchecked("commit", str(error) or type(error).__name__)
+        check = report_unchecked("commit", str(error) or type(error).__name__)
         return Verified(
             commit=entry.commit, judgement=Judgement.UNKNOWN, sentence=f"{Judgement.UNKNOWN}: {check.detail}", at=at,
             took_s=took_s, checks=(_shorten(check),),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shlex import quote
 
 from nightshift.core.errors import BranchRefused
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.commit_message import draft_of
 from nightshift.core.tasks.revisions import Commit, CommitFacts, LogLine, Workspace
 from nightshift.core.tasks.task import Task
@@ -50,7 +50,7 @@ def is_open(task: Task, entry: Entry) -> BranchRefused:
     number = task.id
     return BranchRefused(
         f"task {number} is {task.status}, so {entry.branch} may still change; wait until the task ends, or "
-        f"`{typed(f'cancel {number}')}` first"
+        f"`{format_command(f'cancel {number}')}` first"
     )
 
 
@@ -64,16 +64,15 @@ def is_the_hubs(task: Task, entry: Entry) -> BranchRefused:
 def is_integrated(entry: Entry) -> BranchRefused:
     """There is nothing to discard."""
     target, number = entry.target.removeprefix("refs/heads/"), entry.task_id
-    return BranchRefused(
-        f"task {number} is integrated: {entry.commit[:10]} is in {target}; `{typed(f'revert {number}')}` undoes it"
-    )
+    undo = format_command(f"revert {number}")
+    return BranchRefused(f"task {number} is integrated: {entry.commit[:10]} is in {target}; `{undo}` undoes it")
 
 
 def was_reverted(entry: Entry) -> BranchRefused:
     """It was integrated once."""
     number, by = entry.task_id, (entry.reverted_by or "")[:10]
     return BranchRefused(
-        f"task {number} was integrated and is reverted by {by}; `{typed(f'reapply {number}')}` brings it back"
+        f"task {number} was integrated and is reverted by {by}; `{format_command(f'reapply {number}')}` brings it back"
     )
 
 
@@ -94,9 +93,8 @@ def holds_others(entry: Entry, newest: LogLine) -> BranchRefused:
 
 def other_fork_is_integrated(entry: Entry, number: int) -> BranchRefused:
     """One of the forks beside it was taken."""
-    return BranchRefused(
-        f"task {number}, a fork beside task {entry.task_id}, is integrated already; `{typed(f'revert {number}')}` first"
-    )
+    undo = format_command(f"revert {number}")
+    return BranchRefused(f"task {number}, a fork beside task {entry.task_id}, is integrated already; `{undo}` first")
 
 
 def target_not_moved(waiting: Waiting, why: str) -> BranchRefused:
@@ -121,7 +119,7 @@ def conflicts(waiting: Waiting, paths: Sequence[str]) -> BranchRefused:
     entry, where = waiting.entry, name_first(paths, SHOWN)
     return BranchRefused(
         f"{waiting.target} has changed the same lines in {where}; the commit stays on {entry.branch}\n"
-        f"`{typed(f'fork {entry.task_id}')}` has a task make the change again; {_by_hand(waiting)}"
+        f"`{format_command(f'fork {entry.task_id}')}` has a task make the change again; {_by_hand(waiting)}"
     )
 
 
@@ -131,7 +129,7 @@ def brings_nothing(waiting: Waiting, later: Sequence[LogLine]) -> BranchRefused:
     by = f", since {later[0].id[:10]} ({later[0].subject})" if later else ""
     return BranchRefused(
         f"{waiting.target} has all that task {number} changed already{by}; nothing was moved\n"
-        f"`{typed(f'discard {number}')}` removes {entry.branch}"
+        f"`{format_command(f'discard {number}')}` removes {entry.branch}"
     )
 
 
@@ -164,7 +162,7 @@ def fails(waiting: Waiting, verdict: Verdict) -> BranchRefused:
 
 
 def _force(waiting: Waiting) -> str:
-    return f"`{typed(f'integrate {waiting.entry.task_id} --force')}`"
+    return f"`{format_command(f'integrate {waiting.entry.task_id} --force')}`"
 
 
 def _by_hand(waiting: Waiting) -> str:

@@ -83,7 +83,7 @@ class Worker:
         return Restart(name=self.status.name, task_id=running.attempt.task.id)
 
 
-async def done(future: Future[_T]) -> _T:
+async def wait_done(future: Future[_T]) -> _T:
     """Wait for a write."""
     return await asyncio.wrap_future(future)
 

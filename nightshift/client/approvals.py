@@ -10,7 +10,7 @@ from nightshift.client.errors import Exit
 from nightshift.client.output import Cell
 from nightshift.client.session import Session
 from nightshift.core.errors import IllegalMove
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 
 QUESTION, BUDGET = "question", "budget"
 """Kinds of what is asked (`core.tasks.change_checks.AskKind`) whose subject is no name."""
@@ -36,7 +36,7 @@ def approve(session: Session, approval_id: int, remark: str = "") -> int:
     if remark and _is_question(session, approval_id):
         raise IllegalMove(
             f"approval {approval_id} is a question, which takes an answer and no remark: "
-            f'{typed(f"answer {approval_id}")} "…"'
+            f'{format_command(f"answer {approval_id}")} "…"'
         )
     row = _decide(session, approval_id, True, remark)
     return _print_decision(session, row, "answered" if row.kind == QUESTION else "granted")
@@ -56,7 +56,7 @@ def answer(session: Session, approval_id: int, text: str) -> int:
     """
     text = text.strip()
     if not text:
-        approving = typed(f"approve {approval_id}")
+        approving = format_command(f"approve {approval_id}")
         raise click.UsageError(f"the answer is empty; {approving} goes with what is assumed.")
     return _print_decision(session, session.post(f"/api/approvals/{approval_id}/answer", {"answer": text}), "answered")
 

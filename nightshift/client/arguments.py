@@ -18,7 +18,7 @@ from functools import cached_property
 
 import click
 
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 
 LIKE = 0.7
 """How like a command (`difflib`'s ratio) a word must be to be taken for its misspelling."""
@@ -129,8 +129,8 @@ class Unclear:
         """Yield the sentences to tell a person."""
         yield self.why
         if self.meant:
-            yield f"Did you mean {' or '.join(map(typed, self.meant))}?"
-        yield f"Add it as a task: {typed(f'add {shlex.quote(self.text)}')}"
+            yield f"Did you mean {' or '.join(map(format_command, self.meant))}?"
+        yield f"Add it as a task: {format_command(f'add {shlex.quote(self.text)}')}"
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from nightshift.client.daemon import live_or_noted
 from nightshift.client.new_task import own_time
 from nightshift.client.output import Block, Cell, Lines, Tone, stamp
 from nightshift.client.session import Session
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 
 SPANS = ("read", "night", "today")
 NAMED = 8
@@ -44,7 +44,7 @@ def _blocks(found: Any, since: str) -> Iterator[Block]:
         more = [Cell(f"and {found.more_causes} other causes", Tone.DIM)] if found.more_causes else []
         yield Lines(lines=[*(line for cause in found.causes for line in _cause(cause)), *more])
     if todo := list(_todo(found)):
-        yield Lines(lines=[Cell(f"{what:<17}{typed(command)}", Tone.DIM) for what, command in todo])
+        yield Lines(lines=[Cell(f"{what:<17}{format_command(command)}", Tone.DIM) for what, command in todo])
 
 
 def _ahead(found: Any) -> Iterator[Block]:

@@ -8,7 +8,7 @@ from typing import Any
 from nightshift.client.errors import Exit, NotFound
 from nightshift.client.output import Block, Cell, Lines, Tone
 from nightshift.client.session import Session
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.states import Status
 from nightshift.core.text.masking import printable
 
@@ -105,5 +105,5 @@ def _failure(failure: Any) -> Iterator[Cell]:
 
 def more_of(task: Any) -> Lines:
     """Name the commands that show the rest."""
-    again = [typed(f"retry {task.task_id}")] if task.status in {Status.FAILED, Status.CANCELLED} else []
-    return Lines(lines=[Cell("  ".join([typed(f"diff {task.task_id}"), *again]), Tone.DIM)])
+    again = [format_command(f"retry {task.task_id}")] if task.status in {Status.FAILED, Status.CANCELLED} else []
+    return Lines(lines=[Cell("  ".join([format_command(f"diff {task.task_id}"), *again]), Tone.DIM)])

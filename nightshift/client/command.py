@@ -22,7 +22,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 from nightshift.client.arguments import ALIASES, ASKING, Arguments, Unclear
 from nightshift.client.commands import every_command, write_screen
 from nightshift.client.errors import Exit, run_guarded
-from nightshift.core.program import program, typed
+from nightshift.core.program import format_command, program
 from nightshift.core.version import VERSION
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def _help(ctx: click.Context, words: Sequence[str]) -> int:
         below = at.command.get_command(at, word) if isinstance(at.command, click.Group) else None
         if below is None:
             near = Arguments(commands()).nearest(word)
-            meant = f" Did you mean {typed(f'help {near[0]}')}?" if near else ""
+            meant = f" Did you mean {format_command(f'help {near[0]}')}?" if near else ""
             raise click.UsageError(f"There is no command {word}.{meant}", ctx)
         at = click.Context(below, parent=at, info_name=below.name)
     click.echo(at.get_help())
@@ -208,7 +208,7 @@ def _print_usage_error(error: click.ClickException, *, as_json: bool) -> int:
         print(json.dumps({"error": message, "fields": {}}), file=sys.stderr)
         return error.exit_code
     ctx = error.ctx if isinstance(error, click.UsageError) else None
-    tells = f"{ctx.command_path} --help" if ctx and ctx.parent else typed("help")
+    tells = f"{ctx.command_path} --help" if ctx and ctx.parent else format_command("help")
     click.echo(f"error: {message}\n{tells} tells more.", err=True)
     return error.exit_code
 

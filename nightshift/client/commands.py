@@ -16,7 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from nightshift.core.errors import NightshiftError
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 
 if TYPE_CHECKING:
     from nightshift.client.session import Values
@@ -304,7 +304,7 @@ def _switch(name: str, text: str, *more: str) -> Option:
 
 
 def _examples(*lines: str) -> str:
-    return "\n".join(["\b", "Examples:", *(f"  {typed(line)}" for line in lines)])
+    return "\n".join(["\b", "Examples:", *(f"  {format_command(line)}" for line in lines)])
 
 
 def _tasks() -> Iterator[Command | Group]:
@@ -595,7 +595,7 @@ _SECTIONS = (_tasks, _looking, _deciding, _commits, _daemon, _list_hidden)
 def write_screen(commands: Iterable[click.Command], formatter: click.HelpFormatter) -> None:
     """Write all commands on one screen of 80 columns and 40 lines, below their headings."""
     listed = [command for command in commands if isinstance(command, Command | Group) and command.listed]
-    formatter.write(f'Usage: {typed("COMMAND")} …   or a task: {typed("")}"what is to be done"\n')
+    formatter.write(f'Usage: {format_command("COMMAND")} …   or a task: {format_command("")}"what is to be done"\n')
     for section in Section:
         formatter.write(f"{section}\n")
         for command in listed:
@@ -603,6 +603,6 @@ def write_screen(commands: Iterable[click.Command], formatter: click.HelpFormatt
                 text = (command.short_help or command.help or "").rstrip(".")
                 formatter.write(f"  {command.listed:<{COLUMN}}{text}\n")
     formatter.write(
-        f"Each takes --json, --no-color, --home FOLDER; {typed('help add')} tells more.\n"
+        f"Each takes --json, --no-color, --home FOLDER; {format_command('help add')} tells more.\n"
         "Typed alone it opens a prompt. While no daemon runs, tasks wait in the queue.\n"
     )

@@ -13,7 +13,7 @@ from nightshift.client.errors import Exit, NotFound
 from nightshift.client.output import Block, Cell, Lines, Table, Tone, cell, cells
 from nightshift.client.session import Session
 from nightshift.core.errors import IllegalMove
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 
 COMMIT_WALL_S = 960.0
 """A little longer than the daemon itself waits for the tests before it answers (`server.context.COMMIT_WALL_S`)."""
@@ -29,7 +29,9 @@ def review(session: Session, what: str | None, *, read: bool, limit: int) -> int
     """
     if what is None:
         if read:
-            raise click.UsageError(f"say which commits you have read: {typed('review 7 --read')}, a commit, or all.")
+            raise click.UsageError(
+                f"say which commits you have read: {format_command('review 7 --read')}, a commit, or all."
+            )
         return unread(session, limit)
     if read or what == "all":
         return mark_reviewed(session, what)
@@ -170,10 +172,10 @@ def _list(session: Session, found: Any) -> list[Block]:
 
 def _what_to_do() -> list[str]:
     return [
-        f"look at it:    {typed('review TASK')}",
-        f"keep it:       {typed('review TASK --read')}   (or a commit, or all)",
-        f"revert it:     {typed('revert TASK')}",
-        f"on a branch:   {typed('integrate TASK')}       (or {typed('discard TASK')})",
+        f"look at it:    {format_command('review TASK')}",
+        f"keep it:       {format_command('review TASK --read')}   (or a commit, or all)",
+        f"revert it:     {format_command('revert TASK')}",
+        f"on a branch:   {format_command('integrate TASK')}       (or {format_command('discard TASK')})",
     ]
 
 

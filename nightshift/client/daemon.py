@@ -15,7 +15,7 @@ from nightshift.client.session import Session
 from nightshift.client.views import pause_reasons
 from nightshift.config.reloaded import HOW_TO_REMOVE, OVERRULED
 from nightshift.core.errors import ConfigError
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.status import OverallState, install_by_hand
 
 HEALTH: Mapping[OverallState, Exit] = {
@@ -95,7 +95,7 @@ def checkpoint(session: Session) -> int:
     if answer.asked:
         line = "checkpoint: what runs finishes, then the report is written and nothing is started until you resume"
     else:
-        line = f"a checkpoint is under way or waits for you already; `{typed('resume')}` starts tasks again"
+        line = f"a checkpoint is under way or waits for you already; `{format_command('resume')}` starts tasks again"
     session.print(answer, Cell(line))
     session.note_if_down(
         "its next start makes the checkpoint" if answer.asked else "it will start without claiming tasks"
@@ -128,7 +128,7 @@ def install_extra(session: Session, name: str) -> int:
     if not session.connection.live:
         raise DaemonGone(f"{session.connection.why_offline}; {install_by_hand(name)} installs them without it")
     answer = session.post(f"/api/extra/{quote(name, safe='')}/install")
-    session.print(answer, Cell(f"{answer.name} is being installed; `{typed('status')}` tells how it goes"))
+    session.print(answer, Cell(f"{answer.name} is being installed; `{format_command('status')}` tells how it goes"))
     return Exit.OK
 
 

@@ -12,7 +12,7 @@ from nightshift.client.errors import DaemonGone, Exit
 from nightshift.client.session import Session
 from nightshift.client.tasks import submit
 from nightshift.client.views import outcome, pause_reasons
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.states import ENDED, Status
 
 LOOK_S = 0.3
@@ -42,7 +42,7 @@ def run(session: Session, body: Mapping[str, Any]) -> int:
     try:
         return print_outcome(session, _follow_task(session, task_id, newest, lambda line: show_progress(session, line)))
     except KeyboardInterrupt:
-        session.out.note(f"task {task_id} goes on in the daemon; `{typed(f'cancel {task_id}')}` ends it")
+        session.out.note(f"task {task_id} goes on in the daemon; `{format_command(f'cancel {task_id}')}` ends it")
         raise
     except DaemonGone as gone:
         raise DaemonGone(f"{gone}; task {task_id} goes on when the daemon is back") from None

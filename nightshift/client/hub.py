@@ -16,7 +16,7 @@ from nightshift.client.session import Session
 from nightshift.client.tasks import id_and_priority
 from nightshift.client.views import STATUS_TONE
 from nightshift.core.errors import ConfigError
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.reasons import cause_first
 from nightshift.core.tasks.states import Status
 from nightshift.core.text.formats import duration, money
@@ -95,12 +95,12 @@ def init(session: Session) -> int:
         else [
             f"The role {ROLE} is missing, and this user may make none. Have one who may do",
             f"  CREATE ROLE {ROLE} NOLOGIN;",
-            f"then `{typed('hub init')}` again.",
+            f"then `{format_command('hub init')}` again.",
         ]
     )
     lacking = (
         "Without pgvector, a new node finds lessons by words until it has read all of them. A superuser adds it by "
-        f"CREATE EXTENSION vector; then `{typed('hub init')}` again."
+        f"CREATE EXTENSION vector; then `{format_command('hub init')}` again."
     )
     vectors = [] if searches else [lacking]
     answer = {"applied": applied, "version": version, "role": ROLE if granted else None, "pgvector": searches}

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.task import Limits
 from nightshift.core.text.plain_data import TOO_DEEP
 
@@ -79,7 +79,7 @@ def edit_text() -> str:
         click.UsageError: there are none, or no terminal to write them at.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise click.UsageError(f'say what is to be done: {typed("add")} "TEXT", or - for the standard input.')
+        raise click.UsageError(f'say what is to be done: {format_command("add")} "TEXT", or - for the standard input.')
     text = (click.edit(EDITED, extension=".md") or "").partition(CUT)[0].strip()
     if not text:
         raise click.UsageError("nothing was written, and nothing is added.")

@@ -15,7 +15,7 @@ from nightshift.client.errors import Exit, exit_of, print_error
 from nightshift.client.output import Cell, Lines, Tone
 from nightshift.client.session import Session
 from nightshift.core.errors import InvalidTask, NightshiftError
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.task import MAX_PRIORITY
 
@@ -96,9 +96,13 @@ def retry(session: Session, task_ids: Sequence[int], *, failed: bool = False, fr
         click.UsageError: none is named, or some beside all that failed.
     """
     if failed == bool(task_ids):
-        raise click.UsageError(f"name the tasks, as in {typed('retry 7')}, or say --failed for all that failed.")
+        raise click.UsageError(
+            f"name the tasks, as in {format_command('retry 7')}, or say --failed for all that failed."
+        )
     if failed and from_draft:
-        raise click.UsageError(f"name the tasks that begin with their drafts, as in {typed('retry 7 --from-draft')}.")
+        raise click.UsageError(
+            f"name the tasks that begin with their drafts, as in {format_command('retry 7 --from-draft')}."
+        )
     if failed:
         return _retry_failed(session)
     return move_each(session, task_ids, "retry", {"from_draft": True} if from_draft else {})
@@ -160,7 +164,7 @@ def id_and_priority(words: Sequence[str], command: str) -> tuple[int, int]:
     given = re.fullmatch(r"(\d{1,18})=([+-]?\d{1,7})", "=".join(words))
     if not given or abs(int(given[2])) > MAX_PRIORITY or not int(given[1]):
         raise click.UsageError(
-            f"give a task and its priority, as in {typed(f'{command} 7 5')}, not {' '.join(words)!r}."
+            f"give a task and its priority, as in {format_command(f'{command} 7 5')}, not {' '.join(words)!r}."
         )
     return int(given[1]), int(given[2])
 
@@ -208,7 +212,7 @@ def fork(session: Session, place: str, *, model: str | None = None, models: str 
         for each in forks
     ]
     if models:
-        lines.append(Cell(f"none lands until you choose one: {typed('integrate ID')}", Tone.DIM))
+        lines.append(Cell(f"none lands until you choose one: {format_command('integrate ID')}", Tone.DIM))
     session.print(made, [Lines(lines=lines)])
     session.note_if_down("the task waits in the queue until it starts")
     return Exit.OK

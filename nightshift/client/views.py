@@ -9,7 +9,7 @@ from typing import Any
 
 from nightshift.client.output import Block, Cell, Fields, Lines, Table, Tone, cell, cells, fields, stamp
 from nightshift.core.events import Level
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.status import OverallState, sandbox_in_brief
 from nightshift.core.tasks.states import ENDED, DaemonState, Status
 from nightshift.core.text.formats import duration, money, percent, tokens
@@ -108,7 +108,7 @@ class Views:
             ("draft", cell(draft.text, Tone.WARN) if draft else None),
             ("failing", ", ".join(draft.failing) if draft else None),
             ("look at it", draft.look if draft else None),
-            ("go on with it", ", ".join(typed(act.format(task.task_id)) for act in acts)),
+            ("go on with it", ", ".join(format_command(act.format(task.task_id)) for act in acts)),
             ("attempt", cell(task.attempt)),
             ("iterations", cell(task.iteration_count)),
             ("spent", _format_spent(task)),
@@ -152,8 +152,8 @@ class Views:
         why = overall.why if running and not report.holds else ""
         since = f"version {report.version}, process {report.pid}, up {duration(report.uptime_s)}"
         isolation = "; ".join(sandbox_in_brief(report.sandbox_detail)) or report.sandbox
-        commits = f"{report.unread} commit{'' if report.unread == 1 else 's'}, see {typed('review')}"
-        approvals = f"{report.approvals} open, see {typed('approvals')}"
+        commits = f"{report.unread} commit{'' if report.unread == 1 else 's'}, see {format_command('review')}"
+        approvals = f"{report.approvals} open, see {format_command('approvals')}"
         return fields(
             ("state", cell(overall.text, STATE_TONE.get(overall.state, Tone.PLAIN))),
             ("why", cell(why, Tone.WARN) if why else None),

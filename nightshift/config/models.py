@@ -13,7 +13,7 @@ from nightshift.config.values import Cost, Host, Positive, PositiveTokens, Price
 from nightshift.core.isolation import RUN_LIMITS
 from nightshift.core.tasks.task import Explore
 
-ThinkingLevel = Annotated[Literal["auto", "off", "low", "medium", "high"], BeforeValidator(Explore.typed)]
+ThinkingLevel = Annotated[Literal["auto", "off", "low", "medium", "high"], BeforeValidator(Explore.read_typed)]
 AGENT = ByHand("it decides which program is started, and what that is shown and may reach")
 LONGEST_PROMPT = 24_000
 LEAST_CONTEXT = 32_768
@@ -75,7 +75,7 @@ that can code."""
     """When the training of models ended, by their names: the benchmark tells later commits apart."""
     edit_format: Literal["auto", "whole", "edit"] = "auto"
     """How models write changes: whole files, edits of a few lines, or what fits the model and the file (auto)."""
-    explore: Annotated[Literal["auto", "on", "off"], BeforeValidator(Explore.typed)] = "auto"
+    explore: Annotated[Literal["auto", "on", "off"], BeforeValidator(Explore.read_typed)] = "auto"
     """Whether models look around and try things with tools: on, off, or where a single prompt would not do (auto)."""
     explore_steps: Annotated[int, Field(ge=2, le=500)] = 40
     """How many replies with tool calls a model may take to write a change."""

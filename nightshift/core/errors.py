@@ -55,7 +55,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.states import Ending
 from nightshift.core.text import faults
 
@@ -89,7 +89,7 @@ class InvalidTask(TaskError):
     """A submission that is not a task. `fields` says why, within bounds; `more` counts the faults that are left out."""
 
     def __init__(self, fields: Mapping[str, str], more: int = 0) -> None:
-        self.fields = faults.bounded(fields)
+        self.fields = faults.limit_faults(fields)
         self.more = more + len(fields) - len(self.fields)
         lines = [f"{name}: {why}" for name, why in self.fields.items()]
         super().__init__("; ".join(filter(None, [*lines, faults.and_more(self.more)])))
@@ -108,7 +108,9 @@ class UnknownApproval(TaskError):
 
     def __init__(self, approval_id: int) -> None:
         self.approval_id = approval_id
-        super().__init__(f"there is no approval {approval_id}; `{typed('approvals')}` lists those that are open")
+        super().__init__(
+            f"there is no approval {approval_id}; `{format_command('approvals')}` lists those that are open"
+        )
 
 
 class UnknownStep(TaskError):

@@ -22,6 +22,6 @@ def program() -> str:
     return f"./{SCRIPT.name}" if in_checkout else NAME
 
 
-def typed(command: str) -> str:
+def format_command(command: str) -> str:
     """A command as it is typed, such as `nightshift retry 7`."""
     return f"{program()} {command}"

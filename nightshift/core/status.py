@@ -238,7 +238,7 @@ def overall(status: DaemonStatus) -> Overall:
 
 def _overall(status: DaemonStatus) -> Overall:
     working = sum(worker.task_id is not None for worker in status.workers)
-    for found in (_offline(status), _paused(status), _no_model(status)):
+    for found in (_offline(status), _describe_pause(status), _no_model(status)):
         if found:
             running = f"{working} running" if working else ""
             return _with(found, running, _asks(status))
@@ -280,7 +280,7 @@ def _offline(status: DaemonStatus) -> Overall | None:
     return Overall(state=OverallState.OFFLINE, text="Offline", why="The daemon does not run.")
 
 
-def _paused(status: DaemonStatus) -> Overall | None:
+def _describe_pause(status: DaemonStatus) -> Overall | None:
     if status.state is DaemonState.DRAINING:
         why = "The daemon is stopping: no task is started, and what runs is finished or put down."
         return Overall(state=OverallState.PAUSED, text="Stopping", why=why)

@@ -27,12 +27,12 @@ RESULT = "Result of "
 _PLAIN_VALUE = re.compile(r"[^\s\"'`=]+")
 
 
-def described(specs: Sequence[ToolSpec]) -> str:
+def describe(specs: Sequence[ToolSpec]) -> str:
     """Describe the tools for a system prompt: how to call, then each tool with its form."""
-    return "\n".join([_HOW, *(_described(spec) for spec in specs)])
+    return "\n".join([_HOW, *(_describe_tool(spec) for spec in specs)])
 
 
-def _described(spec: ToolSpec) -> str:
+def _describe_tool(spec: ToolSpec) -> str:
     lines = [f"## {spec.name}", "", spec.description]
     lines += [f"- {one.name}{'' if one.required else ' (optional)'}: {one.description}" for one in spec.parameters]
     return "\n".join([*lines, "", _form(spec), ""])
@@ -54,28 +54,28 @@ def block(call: ToolCall, spec: ToolSpec | None) -> str:
     inside = spec.body if spec else ()
     head = " ".join([call.name, *(f"{k}={_value(v)}" for k, v in call.arguments.items() if k not in inside)])
     texts = [str(call.arguments.get(name) or "") for name in inside]
-    body = _section(*texts) if len(texts) == 2 else "".join(map(_ended, texts))
+    body = _section(*texts) if len(texts) == 2 else "".join(map(_end_line, texts))
     longest = max((len(run) for run in re.findall(r"^[ \t]*(`{3,})", body, re.MULTILINE)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{head}\n{body}{fence}"
 
 
-def shown(call: ToolCall) -> str:
+def show(call: ToolCall) -> str:
     """A call as a person reads it, whatever its tool: arguments of several lines stand between the fences."""
     body = tuple(name for name, value in call.arguments.items() if isinstance(value, str) and "\n" in value)
     return block(call, ToolSpec(name=call.name, description="", body=body))
 
 
 def with_calls(text: str, calls: Iterable[ToolCall]) -> str:
-    """The text of a turn with the calls that it made, as `shown`."""
-    return "\n\n".join(filter(str.strip, (text, *map(shown, calls)))) if calls else text
+    """The text of a turn with the calls that it made, as `show`."""
+    return "\n\n".join(filter(str.strip, (text, *map(show, calls)))) if calls else text
 
 
 def _section(old: str, new: str) -> str:
-    return f"<<<<<<< SEARCH\n{_ended(old)}=======\n{_ended(new)}>>>>>>> REPLACE\n"
+    return f"<<<<<<< SEARCH\n{_end_line(old)}=======\n{_end_line(new)}>>>>>>> REPLACE\n"
 
 
-def _ended(text: str) -> str:
+def _end_line(text: str) -> str:
     return text if text.endswith("\n") or not text else f"{text}\n"
 
 
@@ -102,7 +102,7 @@ def as_text(messages: Iterable[Message], specs: Sequence[ToolSpec]) -> tuple[Mes
         else:
             found.append(message)
     if found and found[0].role == "system" and specs:
-        found[0] = replace(found[0], text=f"{found[0].text.rstrip()}\n\n{described(specs)}")
+        found[0] = replace(found[0], text=f"{found[0].text.rstrip()}\n\n{describe(specs)}")
     return tuple(found)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from nightshift.core.errors import GitError
 from nightshift.core.tasks.commit_message import draft_of, home_of, mark_of
 from nightshift.core.tasks.revisions import Workspace
-from nightshift.git.repository import Repository, checked_out
+from nightshift.git.repository import Repository, find_checkout
 
 TRIES = 50
 """How often a compare-and-swap that others keep winning is tried again, or another name, before it is an error."""
@@ -49,7 +49,7 @@ def _branch_names(branch: str, home: str) -> Iterator[str]:
 def may_move(found: Repository, branch: str, held: str, workspace: Workspace) -> bool:
     """Tell whether a branch that holds this commit is the task's, and nobody looks at it."""
     made_by_task = is_ours(found, held, workspace) or is_draft_of(found, held, workspace)
-    return made_by_task and not checked_out(found, branch)
+    return made_by_task and not find_checkout(found, branch)
 
 
 def is_ours(found: Repository, commit: str, workspace: Workspace) -> bool:

@@ -15,7 +15,7 @@ _FORM = "--format=%x1e%H%x1f%P%x1f%ct%x1f%B%x1f"
 _BEGIN = re.compile(rb"\x1e(?=[0-9a-f]{40,64}\x1f)")
 
 
-def walked(found: Repository, start: str, most: int) -> Iterator[ChangingCommit]:
+def walk(found: Repository, start: str, most: int) -> Iterator[ChangingCommit]:
     """The newest commits that `start` (full id) reaches, newest first; a merge has no files.
 
     In the repository itself: its view takes all files for binary ones and would count no lines.

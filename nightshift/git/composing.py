@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from nightshift.core.code.git_ids import IdFormat, ObjectKind, id_of, with_head
 from nightshift.core.errors import GitError
 from nightshift.core.text.encoding import encode
-from nightshift.git.objects import ENTRY, FOLDER, RUN, Edit, sorted_by
+from nightshift.git.objects import ENTRY, FOLDER, RUN, Edit, sort_key
 
 _FOLDER = FOLDER.encode()
 
@@ -76,7 +76,7 @@ class NewObjects:
             for is_folder in (False, True):
                 start, end = self._place(raw, name, is_folder=is_folder)
                 new = entry if entry.startswith(_FOLDER + b" ") == is_folder else b""
-                splices.append((start, sorted_by(name, is_folder=is_folder), end, new))
+                splices.append((start, sort_key(name, is_folder=is_folder), end, new))
         parts, at = list[bytes](), 0
         for start, _, end, new in sorted(splices):
             parts += (raw[at:start], new)
@@ -87,11 +87,11 @@ class NewObjects:
     def _place(self, raw: bytes, name: bytes, *, is_folder: bool) -> tuple[int, int]:
         """Find an entry in a tree object: its start and its end, which are equal where the entry would be inserted."""
         entry, run = ENTRY[self._id_bytes], RUN[self._id_bytes]
-        wanted, low, high = sorted_by(name, is_folder=is_folder), 0, len(raw)
+        wanted, low, high = sort_key(name, is_folder=is_folder), 0, len(raw)
         while low < high:
             middle = run.match(raw, low, (low + high) // 2).end()  # type: ignore[union-attr] # none at all matches too
             found = entry.match(raw, middle)
-            if found is None or sorted_by(found[2], is_folder=found[1] == _FOLDER) >= wanted:
+            if found is None or sort_key(found[2], is_folder=found[1] == _FOLDER) >= wanted:
                 high = middle
             else:
                 low = found.end()

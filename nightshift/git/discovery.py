@@ -60,7 +60,7 @@ class Place:
         return "sha256" if self.configuration.value("extensions.objectformat") == "sha256" else "sha1"
 
 
-def given(repo: str) -> Path:
+def resolve_given(repo: str) -> Path:
     """The folder that a task names; raises GitError for what is none."""
     path = Path(repo).expanduser()
     if not path.is_absolute():

@@ -8,7 +8,7 @@ from nightshift.git import protocol
 from nightshift.git.branches import TRIES, is_ours
 from nightshift.git.objects import RawCommit, find
 from nightshift.git.repository import Repository
-from nightshift.git.reverting import reverted_by
+from nightshift.git.reverting import find_revert
 
 NOTES = "refs/notes/nightshift"
 
@@ -21,24 +21,24 @@ def commit_of(found: Repository, workspace: Workspace) -> Commit | None:
     tip = found.resolve(workspace.target)[0] if workspace.target else None
 
     def counts(id_: str) -> bool:
-        return is_ours(found, id_, workspace) and not (tip and reverted_by(found, id_, tip))
+        return is_ours(found, id_, workspace) and not (tip and find_revert(found, id_, tip))
 
     pattern = f"refs/heads/agent/{workspace.named}-*"
     for line in found.git("for-each-ref", "--format=%(objectname) %(refname)", pattern).text.splitlines():
         id_, _, name = line.partition(" ")
         if counts(id_):
             return _describe(found, id_, name.removeprefix("refs/heads/"))
-    return landed(found, workspace)
+    return find_landed(found, workspace)
 
 
-def landed(found: Repository, workspace: Workspace) -> Commit | None:
+def find_landed(found: Repository, workspace: Workspace) -> Commit | None:
     """The task's commit in the target's history, whoever put it there; None when there is none that still stands."""
     tip = found.resolve(workspace.target)[0] if workspace.target else None
     since = [f"--since={int(workspace.since.timestamp()) - 1}"] if workspace.since else []
     grep = ("log", "--format=%H", "--fixed-strings", f"--grep=Task: {workspace.named}", *since)
     candidates = found.view(*grep, tip).text.split() if tip else []
     ours = next(
-        (id_ for id_ in candidates if is_ours(found, id_, workspace) and not reverted_by(found, id_, tip or "")), None
+        (id_ for id_ in candidates if is_ours(found, id_, workspace) and not find_revert(found, id_, tip or "")), None
     )
     return _describe(found, ours, workspace.branch) if ours else None
 

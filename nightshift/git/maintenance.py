@@ -17,7 +17,7 @@ from nightshift.git.branches import is_of_home
 from nightshift.git.commands import refuse_locked
 from nightshift.git.discovery import MAIN
 from nightshift.git.registry import Repositories
-from nightshift.git.repository import Repository, checked_out
+from nightshift.git.repository import Repository, find_checkout
 
 UNNAMED_DAYS = 14
 """How long what nothing names any more stays, as in git itself."""
@@ -136,7 +136,7 @@ def _is_tasks(own: Repository, branch: Branch) -> bool:
     """Tell whether the task made what the branch holds; a visitor's branch of such a name is his."""
     message = own.read_commit(branch.commit).message.decode("utf-8", "replace")
     made_by_task = str(branch.task_id) in {mark_of(message), draft_of(message)} and is_of_home(own, message)
-    return made_by_task and not checked_out(own, branch.name)
+    return made_by_task and not find_checkout(own, branch.name)
 
 
 def _delete(own: Repository, branch: Branch) -> bool:

@@ -29,19 +29,19 @@ from nightshift.core.tasks.revisions import Author, ChangingCommit, Commit, Comm
 from nightshift.core.tasks.task import Change
 from nightshift.git import history, naming, protocol, reverting, sharing
 from nightshift.git.branches import TRIES, attach, may_move
-from nightshift.git.changed_files import walked
+from nightshift.git.changed_files import walk
 from nightshift.git.checkout import show_tip
 from nightshift.git.commands import Git
 from nightshift.git.discovery import MAIN, base_of, explain_no_commit, refuse_submodule_folder
 from nightshift.git.fetching import FETCHED, fetch
 from nightshift.git.maintenance import RepositoryMaintenance
-from nightshift.git.merging import rebased
+from nightshift.git.merging import rebase
 from nightshift.git.objects import RawCommit, edits_for, person
 from nightshift.git.processes import Processes
 from nightshift.git.pushing import push
 from nightshift.git.registry import Repositories, Where
-from nightshift.git.repository import Repository, checked_out
-from nightshift.git.single_commit import copied
+from nightshift.git.repository import Repository, find_checkout
+from nightshift.git.single_commit import copy
 from nightshift.git.status import StatusReader
 
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": os.defpath})
@@ -232,7 +232,7 @@ class GitManager:
             MergeConflict: both changed the same lines; the message shows them. Its paths are those of the repository.
         """
         found = self._repositories.find(workspace)
-        return rebased(found, commit, tip, self._signature(found.author))
+        return rebase(found, commit, tip, self._signature(found.author))
 
     def blocked(self, workspace: Workspace) -> str | None:
         """Say why the target may not be moved, or None when it may.
@@ -247,7 +247,7 @@ class GitManager:
         found, name = self._repositories.find(workspace), workspace.target.removeprefix("refs/heads/")
         if not found.resolve(workspace.target)[0]:
             return f"{name} is gone from {workspace.repo}"
-        place = checked_out(found, workspace.target)
+        place = find_checkout(found, workspace.target)
         return place and f"{name} is checked out in {place}; it was left alone, take the work with `git merge`"
 
     def advance(self, workspace: Workspace, candidate: Commit, expected_tip: str) -> bool:
@@ -291,7 +291,7 @@ class GitManager:
             GitError: git failed.
         """
         found, name = self._repositories.find(where), f"refs/heads/{branch}"
-        return not checked_out(found, name) and not found.move((name, "0" * len(commit), commit))
+        return not find_checkout(found, name) and not found.move((name, "0" * len(commit), commit))
 
     def branch_at(self, where: Where, branch: str) -> str | None:
         """The commit (full id) that a branch (short name) holds; None where there is no such branch."""
@@ -306,7 +306,7 @@ class GitManager:
 
     def landed(self, workspace: Workspace) -> Commit | None:
         """The commit of the workspace's task that stands in the target, whichever node put it there, or None."""
-        return history.landed(self._repositories.find(workspace), workspace)
+        return history.find_landed(self._repositories.find(workspace), workspace)
 
     def contains(self, workspace: Workspace, commit: Commit) -> bool:
         """Tell whether the target holds the commit."""
@@ -361,7 +361,7 @@ class GitManager:
         """Make a repository that follows a remote; see `git.sharing.clone`."""
         sharing.clone(url, folder, self._push_env, timeout_s, self._processes)
 
-    def followed(self, workspace: Workspace) -> Workspace:
+    def follow_workspace(self, workspace: Workspace) -> Workspace:
         """The same workspace on the branch that other nodes move as well, as this node knows it.
 
         In a repository of the owner's that is a name of ours for the remote's branch; his own stays as it is.
@@ -461,7 +461,7 @@ class GitManager:
 
     def changing_commits(self, where: Where, most: int, name: str = "HEAD") -> Iterator[ChangingCommit]:
         """The newest commits that a branch or commit reaches with the files that each changed, newest first."""
-        return walked(self._repositories.find(where), self.resolve(where, name), most)
+        return walk(self._repositories.find(where), self.resolve(where, name), most)
 
     def copy_of(self, where: Where, commit: str, folder: Path) -> str:
         """Make a repository with the files of a commit (full id) alone, on its branch `main`; gives its one commit.
@@ -473,7 +473,7 @@ class GitManager:
         """
         folder = folder.resolve()
         git = Git(folder / ".git", self._env, cwd=folder, processes=self._processes)
-        return copied(self._repositories.find(where), commit, folder, git)
+        return copy(self._repositories.find(where), commit, folder, git)
 
     # --- taking back what was integrated
 
@@ -485,9 +485,9 @@ class GitManager:
             GitError: the commit is a merge, or the first of its history.
         """
         found = self._repositories.find(workspace)
-        return reverting.taken_back(found, commit, tip, message.text().encode(), self._signature(found.author))
+        return reverting.take_back(found, commit, tip, message.text().encode(), self._signature(found.author))
 
-    def reworded(self, workspace: Workspace, commit: Commit, message: CommitMessage) -> Commit:
+    def reword(self, workspace: Workspace, commit: Commit, message: CommitMessage) -> Commit:
         """The same commit, which is on no branch yet, with another message."""
         return reverting.with_message(self._repositories.find(workspace), commit, message.text().encode())
 
@@ -498,11 +498,11 @@ class GitManager:
 
     def reverted_by(self, workspace: Workspace, commit: str, tip: str) -> str | None:
         """The commit in the history of `tip` that takes `commit` back (full ids), and still does; None: it stands."""
-        return reverting.reverted_by(self._repositories.find(workspace), commit, tip)
+        return reverting.find_revert(self._repositories.find(workspace), commit, tip)
 
     def changed(self, workspace: Workspace, old: str, new: str) -> frozenset[str]:
         """The paths at which two commits (full ids) differ."""
-        return reverting.changed_paths(self._repositories.find(workspace), old, new)
+        return reverting.list_changed_paths(self._repositories.find(workspace), old, new)
 
     def touching(self, workspace: Workspace, path: str) -> frozenset[str]:
         """The commits (full ids) in the history of a workspace's base that changed a path of the repository."""

@@ -8,14 +8,14 @@ from dataclasses import replace
 from nightshift.core.errors import GitError, MergeConflict
 from nightshift.core.tasks.revisions import Commit
 from nightshift.git import protocol
-from nightshift.git.objects import find, planted
+from nightshift.git.objects import find, find_planted
 from nightshift.git.repository import Repository
 
 SHOWN = 3
 """How many conflicting files are quoted."""
 
 
-def rebased(found: Repository, commit: Commit, tip: str, committer: bytes) -> Commit:
+def rebase(found: Repository, commit: Commit, tip: str, committer: bytes) -> Commit:
     """The same change on top of `tip`, as a new commit on no branch.
 
     The merge base is given by a stand-in commit (the tip's tree on the change's parent), so it is exact, and found at
@@ -31,7 +31,7 @@ def rebased(found: Repository, commit: Commit, tip: str, committer: bytes) -> Co
     made = found.write_commit(replace(ours, tree=merged.tree, parents=(tip,), committer=committer))
     if not clean:
         raise _conflict(found, merged, made, {stand_in: "the newer work", commit.id: "this change"})
-    if (folder := planted(theirs.tree, merged.tree, found.reader.tree)) is not None:
+    if (folder := find_planted(theirs.tree, merged.tree, found.reader.tree)) is not None:
         why = f"with the newer work, git would take the folder {folder or '.'!r} for a repository; rename HEAD in it"
         inside = (path for path in found.tree(commit.id).records if not folder or path.startswith(f"{folder}/"))
         raise MergeConflict(tuple(inside), why, merged=made)

@@ -201,7 +201,7 @@ def _in_common(one: bytes, at: int, other: bytes, start: int) -> int:
 
 
 def _order(entry: re.Match[bytes]) -> bytes:
-    return sorted_by(entry[2], is_folder=entry[1] == FOLDER.encode())
+    return sort_key(entry[2], is_folder=entry[1] == FOLDER.encode())
 
 
 def folders_in(raw: bytes, id_bytes: int) -> list[str]:
@@ -210,7 +210,7 @@ def folders_in(raw: bytes, id_bytes: int) -> list[str]:
     return [entry[0][-id_bytes:].hex() for entry in ENTRY[id_bytes].finditer(raw) if entry[1] == folder]
 
 
-def sorted_by(name: bytes, *, is_folder: bool) -> bytes:
+def sort_key(name: bytes, *, is_folder: bool) -> bytes:
     """Return the key by which git sorts the entries of a tree: a folder's name has a slash at its end."""
     return name + b"/" if is_folder else name
 
@@ -227,7 +227,7 @@ def find(root: str, path: str, load: Callable[[str], bytes]) -> str | None:
     return id_
 
 
-def planted(old: str, new: str, load: Callable[[str], bytes]) -> str | None:
+def find_planted(old: str, new: str, load: Callable[[str], bytes]) -> str | None:
     """The first folder that differs between two trees and that git may take for a repository in the new one.
 
     Args:

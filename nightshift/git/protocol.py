@@ -207,7 +207,7 @@ def url_fault(url: str) -> str | None:
     return "its address names a program" if url.startswith("-") or re.match(r"[A-Za-z0-9+.-]*::", url) else None
 
 
-def refused(answer: str) -> frozenset[str]:
+def read_refused(answer: str) -> frozenset[str]:
     """The references that the other end, or git itself, did not move, in the answer of `git push --porcelain`."""
     lines = (line.split("\t") for line in answer.split("\n"))
     return frozenset(line[1].rpartition(":")[2] for line in lines if len(line) == 3 and line[0] == "!")

@@ -42,11 +42,11 @@ def push(found: Repository, branch: str, env: Mapping[str, str], timeout_s: floa
         raise GitError(f"{branch} was not pushed: {fault}")
     away, here = RemoteEnd(found, url, env, timeout_s), f"{id_}:{name}"
     answer = away.push(here, *([f"{notes}:{NOTES}"] if notes else []))
-    refused = protocol.refused(answer.text)
+    refused = protocol.read_refused(answer.text)
     if {name, NOTES} <= refused:
         answer = away.push(here)
     where = protocol.without_password(url)
-    if answer.code and protocol.refused(answer.text) != {NOTES}:
+    if answer.code and protocol.read_refused(answer.text) != {NOTES}:
         raise GitError(f"{branch} was not pushed to {where}: {answer.error or answer.text}")
     left = NOTES in refused and not _push_again(found, away, notes)
     refusal = "; its evidence (git notes) was refused there" if left else ""

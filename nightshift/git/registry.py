@@ -16,7 +16,7 @@ from nightshift.core.tasks.revisions import Author, Workspace
 from nightshift.git import protocol
 from nightshift.git.commands import Git
 from nightshift.git.configuration import read_configuration
-from nightshift.git.discovery import MAIN, Place, discover, given, refuse_unusable
+from nightshift.git.discovery import MAIN, Place, discover, refuse_unusable, resolve_given
 from nightshift.git.names import Names
 from nightshift.git.objects import RawCommit
 from nightshift.git.processes import Processes
@@ -73,7 +73,7 @@ class Repositories:
             if isinstance(where, Workspace):
                 found = self._known.get(where.git_dir) or self._open(where.repo)
             else:
-                found = self._open(given(where))
+                found = self._open(resolve_given(where))
             self._close_least_used(found)
             return found
 

@@ -203,7 +203,7 @@ def _read_refusal(answer: Output) -> str:
     return ""
 
 
-def checked_out(found: Repository, branch: str) -> str | None:
+def find_checkout(found: Repository, branch: str) -> str | None:
     """Tell where a branch is checked out, rebased or bisected; None where the branch may be moved."""
     place = found.git("for-each-ref", "--format=%(worktreepath)", branch).text
     if place:

@@ -10,13 +10,13 @@ from nightshift.core.tasks.revert import undoes
 from nightshift.core.tasks.revisions import Commit, LogLine
 from nightshift.git import protocol
 from nightshift.git.merging import three_way
-from nightshift.git.objects import differing, planted
+from nightshift.git.objects import differing, find_planted
 from nightshift.git.repository import Repository
 
 _FORM = "--format=%H%x1f%ct%x1f%an%x1f%B"
 
 
-def taken_back(found: Repository, commit: str, tip: str, message: bytes, committer: bytes) -> Commit:
+def take_back(found: Repository, commit: str, tip: str, message: bytes, committer: bytes) -> Commit:
     """The tip without what `commit` changed, as a new commit on no branch; its tree may be the tip's own.
 
     The base of the merge is the commit, the other side its parent. Both sides are stand-in commits on top of the base,
@@ -35,7 +35,7 @@ def taken_back(found: Repository, commit: str, tip: str, message: bytes, committ
     merged, clean = three_way(found, ours, theirs)
     if not clean:
         raise MergeConflict(merged.conflicts)
-    if (folder := planted(newest.tree, merged.tree, found.reader.tree)) is not None:
+    if (folder := find_planted(newest.tree, merged.tree, found.reader.tree)) is not None:
         raise GitError(f"without this commit git would take the folder {folder or '.'!r} for a repository")
     made = replace(
         newest, tree=merged.tree, parents=(tip,), author=committer, committer=committer, message=message
@@ -48,17 +48,17 @@ def with_message(found: Repository, commit: Commit, message: bytes) -> Commit:
     return replace(commit, id=found.write_commit(replace(found.read_commit(commit.id), message=message)))
 
 
-def reverted_by(found: Repository, commit: str, tip: str) -> str | None:
+def find_revert(found: Repository, commit: str, tip: str) -> str | None:
     """The commit in the history of `tip` that takes `commit` back, unless that was taken back in its turn."""
     grep = ("log", "-z", _FORM, "--fixed-strings", f"--grep={commit}", f"{commit}..{tip}")
     for entry in found.view(*grep).out.decode("utf-8", "replace").split("\0"):
         id_, _, rest = entry.partition("\x1f")
-        if rest and undoes(rest.split("\x1f", 2)[2]) == commit and reverted_by(found, id_, tip) is None:
+        if rest and undoes(rest.split("\x1f", 2)[2]) == commit and find_revert(found, id_, tip) is None:
             return id_
     return None
 
 
-def changed_paths(found: Repository, old: str, new: str) -> frozenset[str]:
+def list_changed_paths(found: Repository, old: str, new: str) -> frozenset[str]:
     """The paths at which two commits differ."""
     before, after = (found.read_commit(each).tree for each in (old, new))
     return frozenset(differing(before, after, found.reader.tree))

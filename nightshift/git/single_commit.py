@@ -19,7 +19,7 @@ _WHEN = "2000-01-01T00:00:00Z"
 _DESCRIBED = re.compile(r"(.+)-[0-9]+-g[0-9a-f]+")
 
 
-def copied(found: Repository, commit: str, folder: Path, git: Git) -> str:
+def copy(found: Repository, commit: str, folder: Path, git: Git) -> str:
     """Make the repository; the same files make the same commit.
 
     Args:
@@ -39,6 +39,6 @@ def copied(found: Repository, commit: str, folder: Path, git: Git) -> str:
     dated = git.over(folder, GIT_AUTHOR_DATE=_WHEN, GIT_COMMITTER_DATE=_WHEN)
     made = dated("commit-tree", tree, stdin=_MESSAGE).text
     git("update-ref", f"refs/heads/{_BRANCH}", made)
-    if tag := _DESCRIBED.fullmatch(found.tree(commit).described()):
+    if tag := _DESCRIBED.fullmatch(found.tree(commit).describe()):
         git("update-ref", f"refs/tags/{tag[1]}", made)
     return made

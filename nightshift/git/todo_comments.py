@@ -14,7 +14,7 @@ from nightshift.core.errors import GitError
 from nightshift.core.text.masking import printable
 from nightshift.git import protocol
 from nightshift.git.commands import Git
-from nightshift.git.discovery import discover, given, refuse_unusable
+from nightshift.git.discovery import discover, refuse_unusable, resolve_given
 
 MARK = "TODO(nightshift):"
 MAX_COMMENTS, MAX_CHARS, MAX_LINES = 1000, 4000, 20
@@ -56,7 +56,7 @@ def todo_comments(repo: str, environ: Mapping[str, str]) -> Found:
     Raises:
         GitError: it is none that a task could work in.
     """
-    place = discover(given(repo), environ)
+    place = discover(resolve_given(repo), environ)
     refuse_unusable(place)
     git = Git(place.folder, protocol.private_environment(environ))
     head = git.ask("symbolic-ref", "--quiet", "HEAD").text
@@ -79,7 +79,7 @@ def hooks_folder(repo: str, environ: Mapping[str, str]) -> tuple[Path, bool]:
     Raises:
         GitError: it is no repository.
     """
-    place = discover(given(repo), environ)
+    place = discover(resolve_given(repo), environ)
     git = Git(place.folder, protocol.push_environment(environ), (), place.root)  # the owner's settings may say where
     folder = place.root / git("rev-parse", "--git-path", "hooks").text
     return folder, bool(place.configuration.value("core.hookspath"))

@@ -109,9 +109,7 @@ class Reader:
                 path: record.id if record and record.mode in REGULAR and is_text(path) else None
                 for path, record in differences.items()
             }
-            known = Listed(
-                root=root, records=known.records.patched(differences), regular=known.regular.patched(regular)
-            )
+            known = Listed(root=root, records=known.records.patch(differences), regular=known.regular.patch(regular))
             self._listed = known
         return known
 
@@ -180,7 +178,7 @@ class GitTree:
         self._described: str | None = None
         self._known: Listed | None = None
 
-    def described(self) -> str:
+    def describe(self) -> str:
         """The nearest tag of the commit (`core.code.tree.Tagged`)."""
         if self._described is None:
             self._described = self._describe(self.commit)

@@ -14,8 +14,8 @@ from nightshift.git.discovery import (
     clash_of,
     discover,
     explain_no_commit,
-    given,
     refuse_unusable,
+    resolve_given,
 )
 
 WALL_S = 10.0
@@ -54,7 +54,7 @@ def list_paths(repo: str, base: str | None, environ: Mapping[str, str]) -> list[
     Raises:
         GitError: the repository or the commit cannot be read.
     """
-    place = discover(given(repo), environ)
+    place = discover(resolve_given(repo), environ)
     git = Git(place.folder, protocol.private_environment(environ))
     listed = git("ls-tree", "-r", "-z", "--name-only", "--full-tree", base or "HEAD", timeout_s=WALL_S)
     return listed.out.decode("utf-8", "surrogateescape").split("\0")[:-1]
@@ -63,7 +63,7 @@ def list_paths(repo: str, base: str | None, environ: Mapping[str, str]) -> list[
 def _existing(repo: str) -> Path:
     """The folder that is named; where there is none, the nearest one beside it is told."""
     try:
-        return given(repo)
+        return resolve_given(repo)
     except GitError as error:
         path = Path(repo).expanduser()
         try:

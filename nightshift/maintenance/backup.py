@@ -38,7 +38,7 @@ class Backup:
 
     def find_first_s(self) -> float:
         """Find in how many seconds the first one is due: none is made where the newest is younger than an hour."""
-        newest = next(iter(backups.kept(self._folder, self._clock())), None)
+        newest = next(iter(backups.list_backups(self._folder, self._clock())), None)
         at = backups.time_of(newest) if newest else None
         return max(0.0, HOUR_S - abs((self._clock() - at).total_seconds())) if at else 0.0
 

@@ -178,7 +178,7 @@ class Pruner:
         """Drop texts that nothing names; one round sees them all."""
         reached: str | None = ""
         while reached is not None:
-            found, reached = await self._read(partial(pruning.unnamed, after=reached, limit=TEXTS))
+            found, reached = await self._read(partial(pruning.list_unnamed, after=reached, limit=TEXTS))
             for start in range(0, len(found), pruning.ROWS):
                 some = found[start : start + pruning.ROWS]
                 tally.texts += await self._write(partial(pruning.drop_unnamed, digests=some))

@@ -170,7 +170,7 @@ class StateKeeper:
             uptime_s=status.uptime_s + (before.uptime_total_s if before else 0.0),
             starts=1 + (before.starts if before else 0),
             commits=self._state.commit_count(),
-            spent=self._state.spent_total(),
+            spent=self._state.sum_spent(),
         )
         return to_json(status, totals, self._clock(), clean=clean)
 

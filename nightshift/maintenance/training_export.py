@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from nightshift.agent.prompt.text import fenced
+from nightshift.agent.prompt.text import fence
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.text.masking import Masker
 from nightshift.storage.db.codec import encode, plain
 from nightshift.storage.db.database import Database
-from nightshift.storage.db.training_rows import Solved, Written, solved
+from nightshift.storage.db.training_rows import Solved, Written, read_solved
 from nightshift.storage.files.whole import write_whole
 
 
@@ -47,9 +47,9 @@ def pairs(database: Database, masker: Masker) -> Pairs:
         StoreError: the database cannot be read.
     """
     accepted, preferred = list[str](), list[str]()
-    for task in solved(database.reader()):
-        accepted += [encode(masker.masked_data(plain(line))) for line in _export_accepted(task)]
-        preferred += [encode(masker.masked_data(plain(line))) for line in _preferences(task)]
+    for task in read_solved(database.reader()):
+        accepted += [encode(masker.mask_data(plain(line))) for line in _export_accepted(task)]
+        preferred += [encode(masker.mask_data(plain(line))) for line in _preferences(task)]
     return Pairs(accepted=accepted, preferences=preferred)
 
 
@@ -76,7 +76,7 @@ def _export_accepted(task: Solved) -> Iterator[Mapping[str, object]]:
 
 
 def _preferences(task: Solved) -> Iterator[Mapping[str, object]]:
-    chosen = "\n\n".join(fenced(path, text) for path, text in sorted(task.files.items()) if text is not None)
+    chosen = "\n\n".join(fence(path, text) for path, text in sorted(task.files.items()) if text is not None)
     final = task.tries[-1].iteration
     for one in task.tries:
         if one.iteration < final and one.backend != BUILT_IN and chosen and not one.tools:

@@ -80,7 +80,7 @@ class Workspace:
 
     def _long_ended(self, task_ids: Collection[int]) -> frozenset[int]:
         before: datetime = self._clock() - timedelta(days=self._keep_days())
-        return pruning.ended_among(self._db.reader(), task_ids, before)
+        return pruning.list_ended_among(self._db.reader(), task_ids, before)
 
     async def _report(self, what: str, before: Stored, branches: int) -> None:
         after = await asyncio.to_thread(self._repository.stored)

@@ -155,7 +155,7 @@ def _mask_message(message: Message, masker: Masker) -> Message:
 
 
 def _mask_arguments(arguments: Mapping[str, Any], masker: Masker) -> Mapping[str, Any]:
-    masked = json.dumps(masker.masked_data(dict(arguments)), ensure_ascii=False)
+    masked = json.dumps(masker.mask_data(dict(arguments)), ensure_ascii=False)
     return cast("Mapping[str, Any]", json.loads(masked if masked.isascii() else _replace_halves(masked)))
 
 

@@ -15,7 +15,7 @@ from typing import Protocol
 from nightshift.core.clock import Clock
 from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BudgetSpent, Interruption, NeedsSettings, Parked
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.status import SpentBudget
 from nightshift.core.tasks.allowance import Measure
 from nightshift.core.tasks.states import Ending
@@ -359,7 +359,7 @@ class BudgetLedger:
             day_ends = _midnight(self._date() + timedelta(days=1)) if cause.budget.what == _ALL_NODES["day"] else None
             self._over = SpentBudget(reason=str(cause), until=day_ends)
             again = day_ends or self._clock() + timedelta(hours=1)
-            return Parked(f"{cause}; going on when the hub's budget is raised ({typed('hub budget')})", again)
+            return Parked(f"{cause}; going on when the hub's budget is raised ({format_command('hub budget')})", again)
         if cause.budget.what == _ONE_CALL:
             return NeedsSettings(f"{cause}; going on when CALL_TOKENS or CALL_COST_USD is raised", Ending.BUDGET)
         return BudgetSpent(str(cause), measure=cause.shortage.measure, short=cause.shortage.short)

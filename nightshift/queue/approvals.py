@@ -14,7 +14,7 @@ from nightshift.core.tasks.states import ENDED, Status
 from nightshift.core.tasks.task import Task
 from nightshift.queue import store
 from nightshift.queue.store import Transaction
-from nightshift.queue.transitions import leave, move, spent_column
+from nightshift.queue.transitions import leave, make_spent_column, move
 from nightshift.storage.db.codec import storable
 from nightshift.storage.db.sqlite import Connection, Row
 
@@ -40,12 +40,12 @@ def wait(tx: Transaction, owned: tuple[int, int], message: str, asks: Sequence[A
     Raises:
         StaleFence: the task is no longer this worker's.
     """
-    task = store.owned(tx.conn, *owned).task
+    task = store.read_owned(tx.conn, *owned).task
     decided = _find_decided(tx.conn, task.id) | holding(of_repository(tx.conn, task.id), task.project).keys()
     question = Ask(kind=AskKind.QUESTION, subject="", question=message)
     wanted = [ask for ask in asks or (question,) if ask.subject not in decided]
     to, reason = (Status.WAITING, message) if wanted else (Status.QUEUED, "answered")
-    waiting = leave(tx, task, to, reason, {**spent_column(tx, task), "resume": 1})
+    waiting = leave(tx, task, to, reason, {**make_spent_column(tx, task), "resume": 1})
     if waiting.status is Status.WAITING:
         _ask(tx, waiting, wanted)
     return waiting

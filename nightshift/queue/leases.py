@@ -74,7 +74,7 @@ def models_back(tx: Transaction) -> int:
 
 def unpark(tx: Transaction) -> int:
     """Queue all that was parked, whatever for; not what rests because it may have killed its daemon."""
-    return _queue(tx, store.parked(tx.conn, SUSPECT), "what it waited for may have changed")
+    return _queue(tx, store.list_parked(tx.conn, SUSPECT), "what it waited for may have changed")
 
 
 def release(tx: Transaction, reason: str) -> int:

@@ -116,13 +116,13 @@ def newest_words(conn: Connection, count: int) -> list[tuple[int, str]]:
     return [(row[0], row[1]) for row in conn.execute(query, (count,))]
 
 
-def queued_since(conn: Connection) -> datetime | None:
+def read_queued_since(conn: Connection) -> datetime | None:
     """Return the time when the oldest task that may be claimed now was created; None when there is none."""
     text = conn.execute("SELECT MIN(created_at) FROM tasks WHERE status = 'queued'").fetchone()[0]
     return None if text is None else from_text(text)
 
 
-def listed(conn: Connection, wanted: TaskFilter, order: Order, limit: int, after: Place | None) -> Listed:
+def read_page(conn: Connection, wanted: TaskFilter, order: Order, limit: int, after: Place | None) -> Listed:
     """A page of a list and its counts, in one look at the tasks; `after` is the place that the page before ended at."""
     where, values = _where(wanted)
     key, way, than = _KEYS[order.by], "DESC" if order.descending else "ASC", "<" if order.descending else ">"

@@ -234,9 +234,9 @@ class QueueManager:
         """Note, within a transaction, that the owner integrated a task's commit; gives the forks that ended for it."""
         return transitions.integrate(self.transaction(conn), task_id, commit, reason)
 
-    def held_beside(self, task_id: int) -> list[int]:
+    def list_held_beside(self, task_id: int) -> list[int]:
         """The other held forks of the task that a held fork came from."""
-        return store.held_beside(self._db.reader(), task_id)
+        return store.list_held_beside(self._db.reader(), task_id)
 
     def cancel(self, task_id: int) -> Future[Task]:
         """Cancel a task at once, or ask the worker that runs it to. Fails with `UnknownTask` or `IllegalMove`."""
@@ -381,7 +381,7 @@ class QueueManager:
 
     def listed(self, wanted: TaskFilter, order: Order, limit: int, after: Place | None = None) -> Listed:
         """List the next tasks of a sorted list, and their number in all; `get` reads the tasks."""
-        return listing.listed(self._db.reader(), wanted, order, limit, after)
+        return listing.read_page(self._db.reader(), wanted, order, limit, after)
 
     def statuses(self, ids: Iterable[int]) -> dict[int, Status]:
         """The status of each of these tasks that exists."""
@@ -444,9 +444,9 @@ class QueueManager:
         conn, known = self._db.reader(), whole_of(task.spec.key)
         return Family(whole=known and known[0], subtasks=tuple(entry.task for entry in store.subtasks(conn, task.id)))
 
-    def spent_on_subtasks(self, task_id: int) -> Spent:
+    def sum_spent_on_subtasks(self, task_id: int) -> Spent:
         """Sum the use of models by the subtasks of a task since its owner last asked for it."""
-        return transitions.spent_on_subtasks(self._db.reader(), task_id)
+        return transitions.sum_spent_on_subtasks(self._db.reader(), task_id)
 
     def next_due(self) -> datetime | None:
         """Return when the next scheduled task falls due; tasks that wait for a model have no such time."""
@@ -468,5 +468,5 @@ def _wakes(event: Event) -> bool:
 
 def _facts(*, spent: Spent | None, **columns: Value) -> dict[str, Value]:
     """The columns that were given a value."""
-    columns["spent"] = store.spent_text(spent) if spent else None
+    columns["spent"] = store.write_spent(spent) if spent else None
     return {name: value for name, value in columns.items() if value is not None}

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from nightshift.core.clock import from_text, to_text
 from nightshift.core.errors import IllegalMove, InvalidTask
 from nightshift.core.events import Kind
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.messages import MAX_MESSAGE_CHARS, MOST_MESSAGES, OwnerMessage
 from nightshift.core.tasks.states import ENDED, Status
 from nightshift.core.tasks.task import Task
@@ -44,7 +44,7 @@ def _too_late(task: Task) -> str:
         return f"task {task.id} is done; nobody reads this any more: add a task that says what is to be different"
     if task.cancel_requested and task.status not in ENDED:
         return f"task {task.id} is being cancelled; nobody reads this any more"
-    return f"task {task.id} is {task.status}; first try it again (`{typed(f'retry {task.id}')}`), then say it"
+    return f"task {task.id} is {task.status}; first try it again (`{format_command(f'retry {task.id}')}`), then say it"
 
 
 def _fault(text: str, said: int) -> str:

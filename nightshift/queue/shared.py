@@ -137,7 +137,7 @@ def adopt(tx: Transaction, given: Adopted) -> Task:
     columns: dict[str, Value] = {"hub_id": given.hub_id, "hub_fence": given.fence, "priority": given.priority}
     columns |= {"cancel_requested": 0, "crashes": 0}
     if given.checkpoint:
-        columns |= checkpoint_copy.restored(tx.conn, task_id, given.checkpoint)
+        columns |= checkpoint_copy.restore_copy(tx.conn, task_id, given.checkpoint)
     if task.status is Status.DONE:  # the hub did not take the result because the lease was over: now it can be told
         return store.update(tx.conn, task, {"hub_fence": given.fence}) or task
     if task.status in ENDED and not given.checkpoint:
@@ -153,7 +153,7 @@ def adopt(tx: Transaction, given: Adopted) -> Task:
 
 def _take_asks(tx: Transaction, task_id: int, checkpoint: str, answers: Sequence[Inherited]) -> None:
     """Know what another node asked, so that nobody is asked again, and what was answered to it."""
-    numbers = checkpoint_copy.restored_asks(tx.conn, task_id, checkpoint)
+    numbers = checkpoint_copy.restore_asks(tx.conn, task_id, checkpoint)
     for one in answers:
         here = numbers.get(one.approval_id)
         if here is not None and approvals.read(tx.conn, here).granted is None:
@@ -220,7 +220,7 @@ def stands_elsewhere(tx: Transaction, found: Elsewhere, on: str) -> Task | None:
             "commit_id": found.commit,
             "branch": found.branch,
             "iterations": found.iterations,
-            "spent": store.spent_text(found.spent),
+            "spent": store.write_spent(found.spent),
         }
         reason = f"{on}: {found.reason}" if found.reason else on
         task = transitions.end(tx, task, found.status, found.ending or Ending.ERROR, reason, facts)

@@ -11,7 +11,7 @@ from nightshift.core.version import VERSION
 from nightshift.queue import approvals, pauses, store
 from nightshift.queue.leases import SUSPECT
 from nightshift.storage.db.sqlite import Connection
-from nightshift.storage.db.state_store import read_state, saved_replies, unread
+from nightshift.storage.db.state_store import count_saved_replies, read_state, unread
 
 INBOX_NOTICES = "inbox_notices"
 """Under which key of the state the daemon keeps what holds entries of `tasks.yaml` up."""
@@ -27,7 +27,7 @@ def inbox_notices(conn: Connection) -> tuple[str, ...]:
     return tuple(read_state(conn, INBOX_NOTICES) or ())
 
 
-def stored_status(conn: Connection, now: datetime, saved: SavedReplies | None = None) -> DaemonStatus:
+def read_stored_status(conn: Connection, now: datetime, saved: SavedReplies | None = None) -> DaemonStatus:
     """The status of a daemon that does not run; one that does adds what else it knows, `saved` among it."""
     return DaemonStatus(
         state=DaemonState.STOPPED,
@@ -35,16 +35,16 @@ def stored_status(conn: Connection, now: datetime, saved: SavedReplies | None = 
         version=VERSION,
         queue=store.counts(conn),
         approvals=approvals.open_count(conn),
-        saved=saved or saved_replies(conn, now),
+        saved=saved or count_saved_replies(conn, now),
         holds=pauses.read(conn).reasons,
         unread=unread(conn),
-        parked=parked(conn),
+        parked=count_parked(conn),
         troubles=tuple(Trouble(what=what, tasks=count) for what, count in store.troubles(conn)),
         forges=tuple(from_plain(ForgeStatus, each) for each in read_state(conn, FORGES) or ()),
     )
 
 
-def parked(conn: Connection) -> ParkedTasks:
+def count_parked(conn: Connection) -> ParkedTasks:
     """Count the tasks that wait in the midst of an attempt for a model or a budget, and name the first."""
-    ids = store.parked_ids(conn, SUSPECT)
+    ids = store.list_parked_ids(conn, SUSPECT)
     return ParkedTasks(count=len(ids), first=tuple(ids[:FIRST_PARKED]))

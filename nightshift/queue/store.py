@@ -125,7 +125,7 @@ def find_one(conn: Connection, task_id: int) -> Entry | None:
     return None if row is None else _entry(row)
 
 
-def owned(conn: Connection, task_id: int, fence: int) -> Entry:
+def read_owned(conn: Connection, task_id: int, fence: int) -> Entry:
     """Read a task that runs under this fence.
 
     Raises:
@@ -173,13 +173,13 @@ def without_model(conn: Connection, crashes: int) -> list[Entry]:
     return [_entry(row) for row in conn.execute(_SELECT + where, (crashes, f"{WAITING_FOR}*"))]
 
 
-def parked(conn: Connection, crashes: int) -> list[Entry]:
+def list_parked(conn: Connection, crashes: int) -> list[Entry]:
     """Scheduled tasks in the midst of an attempt, with fewer crashes than that."""
     where = "WHERE status = 'scheduled' AND resume = 1 AND crashes < ? ORDER BY id"
     return [_entry(row) for row in conn.execute(_SELECT + where, (crashes,))]
 
 
-def parked_ids(conn: Connection, crashes: int) -> list[int]:
+def list_parked_ids(conn: Connection, crashes: int) -> list[int]:
     """The ids of those that wait for a model or a budget, without reading them."""
     query = (
         "SELECT id FROM tasks WHERE status = 'scheduled' AND resume = 1 AND crashes < ? "
@@ -207,7 +207,7 @@ def next_due(conn: Connection) -> datetime | None:
     return _time(text)
 
 
-def blocked_by(conn: Connection, task_id: int) -> list[Entry]:
+def list_blocked_by(conn: Connection, task_id: int) -> list[Entry]:
     """The blocked tasks that depend on this one."""
     where = (
         "WHERE status = 'blocked' AND id IN (SELECT task_id FROM task_dependencies WHERE depends_on = ?) ORDER BY id"
@@ -308,7 +308,7 @@ def free_key(conn: Connection, task_id: int) -> None:
 
 def hand_over_dependants(conn: Connection, old: int, new: int) -> None:
     """Let what waits for one task wait for another one instead."""
-    for entry in blocked_by(conn, old):
+    for entry in list_blocked_by(conn, old):
         others = tuple(new if each == old else each for each in entry.task.spec.depends_on)
         amend(conn, entry.task.id, replace(entry.task.spec, depends_on=others))
     conn.execute("UPDATE task_dependencies SET depends_on = ? WHERE depends_on = ?", (new, old))
@@ -409,7 +409,7 @@ def forks_of(conn: Connection, source: int) -> Sequence[tuple[int, Fork]]:
     return [(row["task_id"], _fork(row)) for row in conn.execute(query, (source,))][::-1]
 
 
-def held_beside(conn: Connection, task_id: int) -> list[int]:
+def list_held_beside(conn: Connection, task_id: int) -> list[int]:
     """The other held forks of the task that this held fork came from; none where it is no held fork."""
     query = (
         "SELECT beside.task_id FROM task_forks AS mine JOIN task_forks AS beside ON beside.source = mine.source "
@@ -419,7 +419,7 @@ def held_beside(conn: Connection, task_id: int) -> list[int]:
     return [row["task_id"] for row in conn.execute(query, (task_id,))]
 
 
-def spent_text(spent: Spent) -> str:
+def write_spent(spent: Spent) -> str:
     """`Spent` as the column holds it."""
     return json.dumps(asdict(spent))
 

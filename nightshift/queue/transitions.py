@@ -16,7 +16,7 @@ from typing import Any
 from nightshift.core.clock import to_text
 from nightshift.core.errors import IllegalMove, InvalidTask, StaleFence
 from nightshift.core.events import Kind, Level, MoveData
-from nightshift.core.tasks.amending import NOTHING, Amendment, amended
+from nightshift.core.tasks.amending import NOTHING, Amendment, amend
 from nightshift.core.tasks.forking import Fork
 from nightshift.core.tasks.queueing import RetryPolicy, Submitted
 from nightshift.core.tasks.states import ENDED, OPEN, Ending, Status, may_move
@@ -174,7 +174,7 @@ def progress(tx: Transaction, task_id: int, fence: int, facts: Mapping[str, Valu
     Raises:
         StaleFence: the task is no longer this worker's.
     """
-    if store.update(tx.conn, store.owned(tx.conn, task_id, fence).task, {**facts, "crashes": 0}) is None:
+    if store.update(tx.conn, store.read_owned(tx.conn, task_id, fence).task, {**facts, "crashes": 0}) is None:
         raise StaleFence
 
 
@@ -191,7 +191,7 @@ def finish(
     Raises:
         StaleFence: the task is no longer this worker's.
     """
-    entry = store.owned(tx.conn, *owned)
+    entry = store.read_owned(tx.conn, *owned)
     task, allowed = entry.task, entry.task.spec.limits.attempts or policy.attempts
     if ending in _SUCCESS:
         return end(tx, task, Status.DONE, ending, reason, facts)
@@ -211,8 +211,8 @@ def put_back(tx: Transaction, owned: tuple[int, int], to: Status, reason: str, c
     Raises:
         StaleFence: the task is no longer this worker's.
     """
-    task = store.owned(tx.conn, *owned).task
-    return leave(tx, task, to, reason, {**columns, "resume": 1, **spent_column(tx, task)})
+    task = store.read_owned(tx.conn, *owned).task
+    return leave(tx, task, to, reason, {**columns, "resume": 1, **make_spent_column(tx, task)})
 
 
 def leave(
@@ -232,10 +232,10 @@ def leave(
     return move(tx, task, to, columns, kind=kind, reason=reason, level=level)
 
 
-def spent_column(tx: Transaction, task: Task) -> dict[str, Value]:
+def make_spent_column(tx: Transaction, task: Task) -> dict[str, Value]:
     """Return the use of models up to the last call as a column: the ledger also has replies that made no step."""
     spent = replace(spending.of_task(tx.conn, task.id), suite_s=task.spent.suite_s)
-    return {"spent": store.spent_text(spent)}
+    return {"spent": store.write_spent(spent)}
 
 
 # What the owner asks for
@@ -251,7 +251,7 @@ def integrate(tx: Transaction, task_id: int, commit: str, reason: str) -> tuple[
         store.update(tx.conn, task, {"commit_id": commit, "reason": tx.clean(reason)})
     else:
         move(tx, task, Status.DONE, {"commit_id": commit}, ending=Ending.COMMITTED, reason=reason)
-    beside = [store.read(tx.conn, number).task for number in store.held_beside(tx.conn, task_id)]
+    beside = [store.read(tx.conn, number).task for number in store.list_held_beside(tx.conn, task_id)]
     open_ones = [each.id for each in beside if each.status in OPEN]
     for number in open_ones:
         cancel(tx, number)
@@ -302,11 +302,11 @@ def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING, *, from
         raise IllegalMove(f"{fault}; retry that one first")
     shared = tx.shares(task.spec) and outbox.may_be_shared(tx.conn, task.spec)
     status = Status.SHARED if shared else _first_status(needed, None, tx.now)
-    before = store.spent_text(spending.of_task(tx.conn, task_id))
+    before = store.write_spent(spending.of_task(tx.conn, task_id))
     anew: dict[str, Value] = {"tries": 0, "crashes": 0, "resume": 0, "not_before": None, "spent_before": before}
     anew["draft_attempt"] = _attempt_of_draft(tx, task, shared=shared) if from_draft else 0
     if amendment != NOTHING:
-        store.amend(tx.conn, task_id, amended(task.spec, amendment))
+        store.amend(tx.conn, task_id, amend(task.spec, amendment))
         _tell_words(tx, task)
     if shared:
         outbox.note(tx, task_id, Wish.SUBMIT if task.hub_id is None else Wish.RETRY)
@@ -352,7 +352,7 @@ def revise(tx: Transaction, task_id: int, spec: TaskSpec) -> Task:
         _tell_words(tx, task)
         return prioritise(tx, task_id, spec.priority)
     if spec.description not in task.spec.description:
-        store.amend(tx.conn, task_id, amended(task.spec, Amendment(note=spec.description)))
+        store.amend(tx.conn, task_id, amend(task.spec, Amendment(note=spec.description)))
         _tell_words(tx, task)
     return store.read(tx.conn, task_id).task
 
@@ -433,7 +433,7 @@ def _spread(tx: Transaction, ended: Task) -> None:
 
 
 def _unblock(tx: Transaction, done: Task) -> None:
-    for waiting in store.blocked_by(tx.conn, done.id):
+    for waiting in store.list_blocked_by(tx.conn, done.id):
         needed = store.dependencies(tx.conn, waiting.task.id)
         status = _first_status(needed, waiting.task.not_before, tx.now)
         if status is not Status.BLOCKED:
@@ -443,7 +443,7 @@ def _unblock(tx: Transaction, done: Task) -> None:
 def _fail_dependants(tx: Transaction, cause: Task) -> list[Task]:
     became = "was cancelled" if cause.status is Status.CANCELLED else "failed"
     reason = f"task {cause.id}, on which it depends, {became} ({title(cause.spec)})"
-    return [_fail_by_dependency(tx, entry.task, reason) for entry in store.blocked_by(tx.conn, cause.id)]
+    return [_fail_by_dependency(tx, entry.task, reason) for entry in store.list_blocked_by(tx.conn, cause.id)]
 
 
 def _fail_by_dependency(tx: Transaction, task: Task, reason: str) -> Task:
@@ -511,7 +511,7 @@ def _with_parts(tx: Transaction, whole: Task) -> Task:
     return move(tx, whole, Status.QUEUED, reason=reason)
 
 
-def spent_on_subtasks(conn: Connection, task_id: int) -> Spent:
+def sum_spent_on_subtasks(conn: Connection, task_id: int) -> Spent:
     """Sum the use of models by a task's subtasks since its owner last asked for it."""
     entry = store.read(conn, task_id)
     before = entry.task.attempt - entry.tries

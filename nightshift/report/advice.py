@@ -7,7 +7,7 @@ from collections.abc import Callable
 from markupsafe import Markup
 
 from nightshift.core.events import Kind
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.shares import Share, difference
 from nightshift.core.tasks.states import Ending, Status
 from nightshift.core.tasks.verdicts import Label
@@ -28,9 +28,9 @@ _REMEDIES = {
     Ending.BUDGET: "raise the budgets, or split these tasks",
     Ending.STUCK: "give these tasks tests and smaller steps, or a stronger model",
     Ending.GAVE_UP: "give these tasks tests and smaller steps, or a stronger model",
-    Ending.CRASHED: f"look at {typed('logs --level ERROR')}; a task that kills its daemon is set aside",
+    Ending.CRASHED: f"look at {format_command('logs --level ERROR')}; a task that kills its daemon is set aside",
     Ending.REFUSED: "look at their reasons; a repository, branch or model that they name was not accepted",
-    Ending.ERROR: f"look at {typed('logs --level ERROR')}",
+    Ending.ERROR: f"look at {format_command('logs --level ERROR')}",
     Ending.DEPENDENCY: "fix the tasks that they depend on, then retry them",
 }
 _LIMITS = {"ran too long": "SUITE_TIMEOUT_S", "used too much memory": "SANDBOX_MEMORY_MB"}
@@ -47,7 +47,7 @@ def _regressions(summary: Summary) -> Markup | None:
         return None
     return sentence(
         "{}: tests that passed before fail since commits that lead the list below; "
-        f"`{typed('logs --level ERROR')}` names the tests.",
+        f"`{format_command('logs --level ERROR')}` names the tests.",
         many(count, "regression"),
     )
 
@@ -88,7 +88,7 @@ def _crashes(summary: Summary) -> Markup | None:
     if crashes < 2:
         return None
     form = "The daemon ended unexpectedly {} times: if you did not kill it, look at "
-    form += f"`{typed('doctor')}`."
+    form += f"`{format_command('doctor')}`."
     return sentence(form, number(crashes))
 
 
@@ -146,7 +146,7 @@ def _unsteady_backend(summary: Summary) -> Markup | None:
     for backend, failed in summary.usage.failures().items():
         asked = failed + answered.get(backend, 0)
         if failed >= 5 and failed / asked > 0.1:
-            form = "Backend {} failed {} of {} calls: look at " + f"`{typed('logs --level WARNING')}`."
+            form = "Backend {} failed {} of {} calls: look at " + f"`{format_command('logs --level WARNING')}`."
             return sentence(form, code(cut(backend, 40)), number(failed), number(asked))
     return None
 

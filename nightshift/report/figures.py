@@ -98,9 +98,9 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
         tasks=task_figures.fold(
             now,
             failures,
-            queries.needed(since, until),
-            submitted=queries.created_count(since, until),
-            open_at_end=queries.open_count(until) - log.reopened_count(until),
+            queries.list_needed(since, until),
+            submitted=queries.count_created(since, until),
+            open_at_end=queries.open_count(until) - log.count_reopened(until),
         ),
         usage=model_figures.fold(calls, commits, rows),
         commits=commit_figures.fold(commits, around, queries.unread_before(since, until)),

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.queueing import PauseSource
 from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.task import Spent
@@ -37,7 +37,7 @@ _HELPERS = {
     for each in (
         code, duration_s, short_names, formats.tokens, formats.duration, formats.money, wording.cost, wording.cut,
         wording.interval, wording.listed, wording.many, wording.minute, wording.number, wording.percent, wording.points,
-        wording.share_of, wording.tenths, wording.words, typed,
+        wording.share_of, wording.tenths, wording.words, format_command,
     )
 }  # fmt: skip
 """The filters and functions of the template."""

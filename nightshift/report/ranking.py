@@ -26,7 +26,7 @@ def count_points(database: Database, ledger: CommitLedger, now: datetime) -> int
     Raises:
         StoreError: the database cannot be read or written.
     """
-    ids = ledger.uncounted(AT_ONCE)
+    ids = ledger.list_uncounted(AT_ONCE)
     if ids:
         ledger.count({each: one.points for each, one in ranks(database, ids, now).items()}).result()
     return len(ids)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.remarks import Gravity, Remark
 from nightshift.core.tasks.verdicts import Label
 from nightshift.core.text.faults import name_first
@@ -124,9 +124,9 @@ class Ranked:
         commit = self.commit
         where = f" --repo {shlex.quote(commit.asked_repo)}" if commit.asked_repo else ""
         return [] if self.decided else [
-            ("look again", typed(f"verify {commit.commit[:12]}{where}")),
-            ("keep", typed(f"review {commit.task_id} --read")),
-            ("revert", typed(f"revert {commit.task_id}")),
+            ("look again", format_command(f"verify {commit.commit[:12]}{where}")),
+            ("keep", format_command(f"review {commit.task_id} --read")),
+            ("revert", format_command(f"revert {commit.task_id}")),
         ]  # fmt: skip
 
 

@@ -119,7 +119,7 @@ def spawn(launch: Launch) -> Running:
     return Running(_Process(process, launch.kill), pipes, launch.output_bytes)
 
 
-async def uninterrupted(work: Awaitable[_T]) -> _T:
+async def finish_uninterrupted(work: Awaitable[_T]) -> _T:
     """Finish `work` even when this task is cancelled meanwhile; the cancellation is raised afterwards."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
@@ -150,7 +150,7 @@ class Running:
         """Tell whether it ended already."""
         return self._handle.exited.done()
 
-    async def answered(self, stdin: bytes, patience: Patience) -> Finished | None:
+    async def wait_for_answer(self, stdin: bytes, patience: Patience) -> Finished | None:
         """Write its input, and wait until it has said something and closed its output; None where it does not.
 
         It may still be running: call `finish` or `end` in any case.
@@ -170,7 +170,7 @@ class Running:
         try:
             ended = await self._first(patience)
         finally:
-            await uninterrupted(self.end())
+            await finish_uninterrupted(self.end())
         # A program that floods and exits at once may be gone before its flood is read.
         flooded = ended is not Ended.TIMEOUT and (self.stdout.is_full or self.stderr.is_full)
         return self._make_finished(self._handle.exited.result(), Ended.OUTPUT_LIMIT if flooded else ended)

@@ -134,7 +134,7 @@ def _docker(place: _Place) -> tuple[Sandbox, str]:
 
     def image() -> str:
         own = place.docker_image
-        return docker_image.named(engine, own) if own else docker_image.from_machine(engine, runtime)
+        return docker_image.require_image(engine, own) if own else docker_image.from_machine(engine, runtime)
 
     return DockerSandbox(engine, image, runtime.python, nice=place.nice), f" at {engine.host}"
 

@@ -30,7 +30,7 @@ _TEXTS = frozenset({"message", "excerpt", "output"})
 _EXACT = frozenset({"dropped", "suites", "tree", "sandbox"})
 
 
-def cleaned(report: _Report, mask: Mask) -> _Report:
+def clean(report: _Report, mask: Mask) -> _Report:
     """The report with each of its texts masked, printable and bounded; all but messages and output are one line."""
     return replace(report, **_fields(report, mask))
 
@@ -50,7 +50,7 @@ def _value(value: Any, mask: Mask, *, lines: bool) -> Any:
     return replace(value, **_fields(value, mask)) if is_dataclass(value) and not isinstance(value, type) else value
 
 
-def printed(raw: str, mask: Mask) -> str:
+def print_output(raw: str, mask: Mask) -> str:
     """The output of a program as a reader of its terminal would have seen it in the end: no colours, no progress."""
     lines = (line.rstrip("\r").rpartition("\r")[2] for line in _ESCAPES.sub("", raw).split("\n"))
     shown = mask("\n".join(lines))

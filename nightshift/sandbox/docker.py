@@ -82,11 +82,11 @@ class DockerSandbox:
         name, marker, job = f"nightshift-{secrets.token_hex(8)}", secrets.token_hex(16), job.copying()
         starting = asyncio.ensure_future(asyncio.to_thread(self._start, name, job, marker))
         try:
-            connection = await child.uninterrupted(starting)
+            connection = await child.finish_uninterrupted(starting)
         except (SandboxError, asyncio.CancelledError):
             if starting.exception() is None:
                 starting.result().close()
-            await child.uninterrupted(asyncio.to_thread(self._engine.remove, name))
+            await child.finish_uninterrupted(asyncio.to_thread(self._engine.remove, name))
             raise
         return Container(self._engine, name, Streams(connection, marker.encode(), job.limits.output_bytes), job)
 
@@ -197,7 +197,7 @@ class Container:
             ended = await self._wait_end(started + self._limits.wall_s)
             duration_s = time.monotonic() - started
             self._streams.close()  # before it is killed: the engine waits for those who read
-            state = await child.uninterrupted(asyncio.to_thread(self._stop, ended))
+            state = await child.finish_uninterrupted(asyncio.to_thread(self._stop, ended))
         finally:
             await self.discard()
         if state.out_of_memory and ended is not Ended.OUTPUT_LIMIT:
@@ -216,7 +216,7 @@ class Container:
     async def discard(self) -> None:
         """End it, used or not; nothing of it is left."""
         self._streams.close()
-        await child.uninterrupted(asyncio.to_thread(self._engine.remove, self._name))
+        await child.finish_uninterrupted(asyncio.to_thread(self._engine.remove, self._name))
 
     async def _up(self) -> None:
         await asyncio.wait({self._streams.started}, timeout=START_S)

@@ -58,10 +58,10 @@ def from_machine(engine: Engine, runtime: Runtime) -> str:
     node = [Path(runtime.node.path)] if runtime.node else []
     is_shown = runtime.node is not None and bool(runtime.node.folder)
     programs, shown = ([], node) if is_shown else (node, [])
-    return made(engine, collect(runtime.python, programs=programs, shown=shown))
+    return make_image(engine, collect(runtime.python, programs=programs, shown=shown))
 
 
-def made(engine: Engine, root: Root, repository: str = REPOSITORY) -> str:
+def make_image(engine: Engine, root: Root, repository: str = REPOSITORY) -> str:
     """The name of an image with this root; made now when it is missing, in the place of the repository's other ones.
 
     Raises:
@@ -79,7 +79,7 @@ def made(engine: Engine, root: Root, repository: str = REPOSITORY) -> str:
     return f"{repository}:{tag}"
 
 
-def named(engine: Engine, name: str) -> str:
+def require_image(engine: Engine, name: str) -> str:
     """The owner's own image, which must be there.
 
     Raises:

@@ -83,7 +83,7 @@ def find(home: Path) -> Go | None:
     return None
 
 
-def built(go: Go) -> bool:
+def is_built(go: Go) -> bool:
     """Tell whether the standard library was built for it."""
     return Path(go.cache).is_dir()
 

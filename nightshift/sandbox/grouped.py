@@ -60,7 +60,7 @@ class GroupedJob:
 
     async def _wait_answer(self, stdin: bytes) -> Finished | None:
         try:
-            return await self.running.answered(stdin, self._patience)
+            return await self.running.wait_for_answer(stdin, self._patience)
         except asyncio.CancelledError:
             await self.discard()
             raise
@@ -71,7 +71,7 @@ class GroupedJob:
         A loop that is being closed cancels also what has not begun: that is done then without waiting for anything.
         """
         try:
-            await child.uninterrupted(self.running.end())
+            await child.finish_uninterrupted(self.running.end())
         except asyncio.CancelledError:
             self.running.let_go()
             raise
@@ -82,7 +82,7 @@ class GroupedJob:
         if self.group is None:
             return
         try:
-            await child.uninterrupted(cgroups.remove(self.group))
+            await child.finish_uninterrupted(cgroups.remove(self.group))
         except asyncio.CancelledError:
             cgroups.remove_now(self.group)
             raise

@@ -65,7 +65,7 @@ def choose(copies: Path) -> Interpreter:
     for path in _candidates():
         if found := check((str(path),)):
             return found
-    if found := check(copied(copies)):
+    if found := check(copy(copies)):
         return found
     raise SandboxError(f"no Python {'.'.join(map(str, OLDEST))} or newer that jobs can run was found")
 
@@ -95,7 +95,7 @@ def _candidates() -> Iterator[Path]:
                 yield real
 
 
-def copied(copies: Path) -> tuple[str, ...]:
+def copy(copies: Path) -> tuple[str, ...]:
     """Copy the base interpreter; a finished copy of the same one is taken as it is."""
     series = f"{sys.version_info.major}.{sys.version_info.minor}"
     return _copy_base(Path(sys.base_prefix), Path(sysconfig.get_path("stdlib")), series, copies)

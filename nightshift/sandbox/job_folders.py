@@ -49,7 +49,7 @@ def where(wanted: Path, fallback: Path = FALLBACK) -> Path:
     return wanted if enterable(wanted.parent) else _stand_in(wanted, fallback)
 
 
-def shown_alike(wanted: Path, fallback: Path = FALLBACK) -> Path:
+def choose_shown_folder(wanted: Path, fallback: Path = FALLBACK) -> Path:
     """A folder whose path is the same inside: `wanted`, or a stand-in where jobs have folders of their own."""
     covered = any(wanted.resolve().is_relative_to(each) for each in _COVERED)
     return _stand_in(wanted, fallback) if covered else wanted

@@ -84,7 +84,7 @@ class NestedSandbox(Isolation):
         Raises:
             SandboxError: the isolation could not be set up.
         """
-        parent = self._runtime.begun_with(job.argv, job.mounts)
+        parent = self._runtime.choose_parent(job.argv, job.mounts)
         runtime, entry = parent or (self._runtime, SUITES)
         trees = {layer.host.parent for layer in job.layers}
         if len(trees) > 1 or not set(job.mounts) <= set(runtime.mounts_for(entry)):
@@ -119,7 +119,9 @@ class NestedSandbox(Isolation):
         self._servers.move_to_end(key)
         # Others come here with the first wait, so all that is let go is forgotten before it.
         ended = [each for each in (old, *self._forget_resting()) if each and not each.cancelled()]
-        await child.uninterrupted(asyncio.gather(*(each.result().close() for each in ended if not each.exception())))
+        await child.finish_uninterrupted(
+            asyncio.gather(*(each.result().close() for each in ended if not each.exception()))
+        )
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -232,18 +234,20 @@ class ForkServer:
             theirs.close()
         nested = _Nested(control, group)
         self.jobs += 1
-        nested.exited.add_done_callback(self._ended)
+        nested.exited.add_done_callback(self._end)
         running = Running(nested, pipes, job.limits.output_bytes)
-        return GroupedJob(running=running, group=group, limits=job.limits, answers=job.answers, proved=nested.proved)
+        return GroupedJob(
+            running=running, group=group, limits=job.limits, answers=job.answers, proved=nested.check_start
+        )
 
-    def _ended(self, _exited: asyncio.Future[int]) -> None:
+    def _end(self, _exited: asyncio.Future[int]) -> None:
         self.jobs -= 1
 
     async def close(self) -> None:
         """End it."""
         self.answers = False
         self.orders.close()
-        await child.uninterrupted(self.running.end())
+        await child.finish_uninterrupted(self.running.end())
 
 
 def _spawn(runtime: Runtime, entry: str, trees: Path | None, orders: int, nice: int) -> Running:
@@ -286,7 +290,7 @@ class _Nested:
         control.setblocking(False)
         self._loop.add_reader(control, self._hear)
 
-    def proved(self, finished: Finished) -> Finished:
+    def check_start(self, finished: Finished) -> Finished:
         """How the job ended; an error when it was never started."""
         if not self.is_up:
             raise SandboxUnready(f"the nested sandbox did not come up: {self.fault or finished.ended}")

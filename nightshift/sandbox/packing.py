@@ -59,7 +59,7 @@ def pack(files: Iterable[tuple[str, bytes]], *, from_tree: bool = False, most: i
     return Packed(index=tuple(index), blob=b"".join(parts))
 
 
-def hidden(base: Collection[str], over: Collection[str]) -> set[str]:
+def list_hidden(base: Collection[str], over: Collection[str]) -> set[str]:
     """The paths of a tree that other files lie over: at the same place, as a folder of theirs, or below one of them."""
     paths = sorted(base)
     found = {path for each in over for path in (each, *folders_of(each)) if path in base}

@@ -2,7 +2,7 @@
 
 A job's shape is all of it but its input. A shape that comes a second time gets a successor, begun in the background as
 soon as one of its kind is taken, so that the next job of the shape finds its sandbox up and its interpreter warm.
-Nothing is ever used twice. `warmed` puts a pool before the chosen sandbox where it can keep some waiting, after a test.
+Nothing is ever used twice. `warm` puts a pool before the chosen sandbox where it can keep some waiting, after a test.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Warmed:
             await close()
 
 
-async def warmed(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
+async def warm(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
     """Keep sandboxes waiting, each for one job, for `size` verdicts at once.
 
     bubblewrap's are nested in one outer sandbox if those hold as the outer one does, and are started one by one if not.

@@ -55,7 +55,7 @@ class ProcessSandbox:
         except OSError as error:
             raise SandboxError(f"the job's folder could not be filled: {error}") from error
         finally:
-            await child.uninterrupted(asyncio.to_thread(_remove, folder))
+            await child.finish_uninterrupted(asyncio.to_thread(_remove, folder))
         return SandboxResult(
             exit_code=finished.exit_code,
             ended=finished.ended,

@@ -86,7 +86,7 @@ class Program:
 
 
 @cache
-def installed_programs() -> tuple[Program, ...]:
+def list_installed_programs() -> tuple[Program, ...]:
     """The programs of other packages, by their entry points."""
     return tuple(point.load() for point in entry_points(group=PROGRAMS))
 
@@ -158,7 +158,7 @@ class Runtime:
         """The lines of a `.pth` file by which a Python finds our code for the inside and begins with it."""
         return self.code, f"import {_PACKAGE}.start"
 
-    def begun_with(self, argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> tuple[Runtime, str] | None:
+    def choose_parent(self, argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> tuple[Runtime, str] | None:
         """The runtime that a command is of, and which trusted parent it starts; None for another command.
 
         That is this one, or one that an environment made of it: with other libraries and mounts, or another Python.
@@ -294,7 +294,7 @@ def open_series(runner: Path, path: Path, programs: Sequence[Program] = ()) -> R
     Raises:
         SandboxError: jobs cannot run it, or its libraries cannot be installed.
     """
-    folder = job_folders.shown_alike(runner / f"{_SERIES}{path.name.removeprefix('python')}")
+    folder = job_folders.choose_shown_folder(runner / f"{_SERIES}{path.name.removeprefix('python')}")
     try:
         return open_runtime(folder, programs=programs)
     except SandboxError:
@@ -363,7 +363,7 @@ def _is_being_built(folder: Path) -> bool:
 def _go(home: Path) -> Go | None:
     """The Go toolchain with the builds of its standard library, which are made once."""
     go = go_program.find(home)
-    if go and not go_program.built(go):
+    if go and not go_program.is_built(go):
         with (home / ".go.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # several processes may want it at the same time
             return _build_go(go)
@@ -371,7 +371,7 @@ def _go(home: Path) -> Go | None:
 
 
 def _build_go(go: Go) -> Go | None:
-    if not go_program.built(go):
+    if not go_program.is_built(go):
         print(f"sandbox: building the standard library of Go {go.version} (about a minute, once)", file=sys.stderr)
         return go if go_program.build(go) else None
     return go

@@ -11,12 +11,12 @@ PROCESSES = 64
 """So many a service may have beside those of the tests."""
 
 
-def told(runtime: Runtime) -> dict[str, object]:
+def describe(runtime: Runtime) -> dict[str, object]:
     """Write the instructions of the trusted parent, as JSON."""
     return {"services": [asdict(service) for service in runtime.services], "variables": runtime.of_services}
 
 
-def limited(limits: SandboxLimits, runtime: Runtime) -> SandboxLimits:
+def limit(limits: SandboxLimits, runtime: Runtime) -> SandboxLimits:
     """The limits of a run with what its services may use beside the tests."""
     if not runtime.services:
         return limits

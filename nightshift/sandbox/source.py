@@ -89,13 +89,13 @@ class Source:
         at = header.find(b" " + name + b"(")
         return (start + at + 1, start + at + 1 + len(name)) if at >= 0 else None
 
-    def edited(self, edits: list[Edit]) -> str:
-        """The text with edits made, as by `edited`, in the file's encoding; what that lacks is escaped."""
-        text = edited(self._bytes, edits)
+    def edit(self, edits: list[Edit]) -> str:
+        """The text with edits made, as by `edit`, in the file's encoding; what that lacks is escaped."""
+        text = edit(self._bytes, edits)
         return text if self._encoding == _USUAL else decode(text.encode(self._encoding, "backslashreplace"))
 
 
-def edited(raw: bytes, edits: Sequence[Edit]) -> str:
+def edit(raw: bytes, edits: Sequence[Edit]) -> str:
     """A text with edits made; of two that overlap the first counts, what is put at one place keeps its order."""
     chosen: list[Edit] = []
     for edit in edits:

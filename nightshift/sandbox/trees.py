@@ -22,7 +22,7 @@ from nightshift.core.code.tree import Tree, save
 from nightshift.core.errors import SandboxError
 from nightshift.core.isolation import Layer
 from nightshift.sandbox import job_folders, launcher
-from nightshift.sandbox.packing import NOTHING, Packed, hidden, pack, tree_fault
+from nightshift.sandbox.packing import NOTHING, Packed, list_hidden, pack, tree_fault
 
 UNUSED_S, IDLE_S = 86_400.0, 7_200.0
 """A tree goes when nobody used it for so long, in any case and where there are many; no run takes that long."""
@@ -79,7 +79,7 @@ class Laid:
         Raises:
             SandboxError: the tree was removed meanwhile.
         """
-        left_out = hidden(self.files, over) | (self.files.keys() & set(removed))
+        left_out = list_hidden(self.files, over) | (self.files.keys() & set(removed))
         digests = {path: file.digest for path, file in self.files.items() if path not in left_out}
         if len(self.files) > SENT_FILES or sum(file.size for file in self.files.values()) > SENT_BYTES:
             return Below(layers=self.layers, gone=tuple(sorted(left_out | self.gone)), digests=digests)
@@ -152,7 +152,7 @@ class TreeStore:
             apart = [path for path, id_ in entries.items() if path not in there or there[path].id != id_]
             gone = there.keys() - entries.keys()
             few = len(apart) + len(gone) <= min(MOST_APART, len(entries) // 4)
-            if few and hidden(there, apart) <= set(apart):
+            if few and list_hidden(there, apart) <= set(apart):
                 return self._write(tree, apart, {"from": name, "gone": sorted(gone)})
         return self._write(tree, entries, {"from": "", "gone": []})
 

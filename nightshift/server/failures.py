@@ -70,7 +70,7 @@ def register(app: Flask) -> None:
 
 def answer(status: int, error: str, fields: Mapping[str, str] | None = None, more: int = 0) -> Response:
     """Answer an error as the asker understands it, bounded by `core.text.faults`; `more` faults are not in `fields`."""
-    named = faults.bounded(fields or {})
+    named = faults.limit_faults(fields or {})
     failed = Failed(error=faults.cut(error, MAX_CHARS), fields=named, more=more + len(fields or {}) - len(named))
     if request.path.startswith("/api/") or not request.accept_mimetypes.accept_html:
         return Response(failed.model_dump_json(), status, mimetype="application/json")

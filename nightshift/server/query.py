@@ -49,7 +49,7 @@ class BadQuery(ValueError):
     """Query parameters are wrong; `fields` says why, within bounds; `more` is how many faults it leaves out."""
 
     def __init__(self, fields: dict[str, str]) -> None:
-        self.fields = faults.bounded(fields)
+        self.fields = faults.limit_faults(fields)
         self.more = len(fields) - len(self.fields)
         faulty = [f"{name}: {why}" for name, why in self.fields.items()]
         super().__init__("; ".join(filter(None, [*faulty, faults.and_more(self.more)])))

@@ -84,7 +84,7 @@ class Reads:
 
     def find_oldest_queued(self) -> datetime | None:
         """Find when the oldest task was added that may be claimed now."""
-        return listing.queued_since(self._database.reader())
+        return listing.read_queued_since(self._database.reader())
 
     def forecast(self, work: WorkSettings, now: datetime) -> tuple[Forecast, outlook.Outlook]:
         """Forecast the end of the open tasks, with its words."""

@@ -298,8 +298,8 @@ class _Events:
             event = json.loads(line)
             {
                 "item": self._item, "start": self._start, "end": self._end, "collect": self._collect,
-                "internal": self._internal, "finish": self._finish, "now": self._now, "left": self._left,
-                "seen": self._seen, "note": self._note,
+                "internal": self._internal, "finish": self._finish, "now": self._now, "left": self._note_left,
+                "seen": self._note_seen, "note": self._note,
             }[event["e"]](event)  # fmt: skip
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
             self.garbled = True
@@ -310,7 +310,7 @@ class _Events:
     def _start(self, event: Mapping[str, Any]) -> None:
         self.running[str(event["id"])] = None
 
-    def _left(self, event: Mapping[str, Any]) -> None:
+    def _note_left(self, event: Mapping[str, Any]) -> None:
         self.left += map(str, event["files"])
 
     def _now(self, event: Mapping[str, Any]) -> None:
@@ -337,7 +337,7 @@ class _Events:
         self.finishes.append(int(event["exit"]))
         self.changed += map(str, event.get("changed", ()))
 
-    def _seen(self, event: Mapping[str, Any]) -> None:
+    def _note_seen(self, event: Mapping[str, Any]) -> None:
         self.read |= {str(path): str(by) for path, by in event["read"].items()}
         self.modules |= set(map(str, event["modules"]))
         self.changed += map(str, event["changed"])

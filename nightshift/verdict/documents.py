@@ -52,13 +52,13 @@ class Example:
     done: bool = False
 
 
-def passed(job: SuiteJob) -> Verdict:
+def pass_unrun(job: SuiteJob) -> Verdict:
     """The verdict where there are no tests to run beside."""
     evidence = Evidence(tree=digest(job.change), sandbox="none", label=Label.DOCUMENTED, complete=job.whole_tree)
     return Verdict(passed=True, reason="", evidence=evidence)
 
 
-async def judged(job: SuiteJob, verdict: Verdict, runs: SuiteRuns) -> Verdict:
+async def judge(job: SuiteJob, verdict: Verdict, runs: SuiteRuns) -> Verdict:
     """A passing verdict with what speaks against the documentation, and with what it could not be asked.
 
     Raises:
@@ -67,11 +67,11 @@ async def judged(job: SuiteJob, verdict: Verdict, runs: SuiteRuns) -> Verdict:
     own = not (job.given or job.command or job.held.cases)
     if own:
         verdict = replace(verdict, evidence=replace(verdict.evidence, label=Label.DOCUMENTED))
-    found, examples = await asyncio.to_thread(_looked_at, job)
+    found, examples = await asyncio.to_thread(_read_pages, job)
     notes = [f"not Markdown, so not looked at: {path}" for path in _others(job)]
     new = [example for example in examples if example.new]
     if new:
-        run, wrong, skipped = await _tried(job, examples, runs)
+        run, wrong, skipped = await _try_examples(job, examples, runs)
         found, notes = [*found, *wrong], [*notes, *skipped]
         if not verdict.results:
             ran = replace(verdict.evidence, tree=run.digest, sandbox=runs.sandbox.name, python=runs.runtime.version)
@@ -98,7 +98,7 @@ def _others(job: SuiteJob) -> list[str]:
     return [path for path, text in job.change.items() if text and not is_markdown(path) and not path.endswith(code)]
 
 
-def _looked_at(job: SuiteJob) -> tuple[list[Finding], list[Example]]:
+def _read_pages(job: SuiteJob) -> tuple[list[Finding], list[Example]]:
     """List faults of pages as they stand, and the examples that must be run to be judged."""
     files, found, examples = _files(job), list[Finding](), list[Example]()
     for path, text in sorted(job.change.items()):
@@ -180,7 +180,9 @@ def _docstrings(text: str) -> Iterator[tuple[int, str]]:
 # --- in the sandbox
 
 
-async def _tried(job: SuiteJob, examples: list[Example], runs: SuiteRuns) -> tuple[NativeRun, list[Finding], list[str]]:
+async def _try_examples(
+    job: SuiteJob, examples: list[Example], runs: SuiteRuns
+) -> tuple[NativeRun, list[Finding], list[str]]:
     """The run of examples, what they say against the documentation, and which of them could not be run."""
     examples = [example for example in examples if _is_readable(example)]
     name = next(path for n in range(1000) if (path := f"test_documentation_{n}.py") not in job.base.entries())

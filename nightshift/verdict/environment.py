@@ -47,7 +47,7 @@ def is_to_blame(failure: Failure, task: Task) -> bool:
         return False
     if missing and missing in task.modules:
         return False
-    return not (_named(failure) | {missing}) & words and not (words & _SUITE and words & _MENDING)
+    return not (_list_named(failure) | {missing}) & words and not (words & _SUITE and words & _MENDING)
 
 
 def describe_lack(failure: Failure) -> str:
@@ -61,7 +61,7 @@ def _missing(failure: Failure) -> str:
     return found[1].partition(".")[0].casefold() if found else ""
 
 
-def _named(failure: Failure) -> set[str]:
+def _list_named(failure: Failure) -> set[str]:
     """The test, its file, and the function that failed."""
     path, _, test = failure.id.partition("[")[0].partition("::")
     file = path.rpartition("/")[2].partition(".")[0]

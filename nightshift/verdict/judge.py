@@ -134,7 +134,7 @@ def _list_failed(native: NativeRun) -> Iterator[str]:
 def _is_excused(test: str, base: NativeRun | None, brought: Collection[str]) -> bool:
     """Tell whether a test fails without the change too, and the task did not bring it."""
     is_theirs = test in brought or file_of(test) in brought
-    return base is not None and not is_theirs and base.failed_too(test)
+    return base is not None and not is_theirs and base.has_failed(test)
 
 
 def _count(native: NativeRun, charged: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from nightshift.core.code.line_changes import written
+from nightshift.core.code.line_changes import list_written_lines
 from nightshift.core.code.tree import text_of
 from nightshift.core.tasks.findings import Control, Finding, FindingKind
 from nightshift.core.tasks.task import Change
@@ -103,8 +103,8 @@ def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
     if language is None or len(text) > MAX_BYTES:
         return
     original = text.replace("\r\n", "\n").replace("\r", "\n")
-    lines = written(before or "", original)
-    for name, fault, mutant in dialect_of(language).mutated(path, text, lines):
+    lines = list_written_lines(before or "", original)
+    for name, fault, mutant in dialect_of(language).mutate(path, text, lines):
         yield _Candidate(path=path, function=name, original=original, fault=fault, make=mutant)
 
 

@@ -98,7 +98,7 @@ class NativeRun:
             id=words, kind="ExitCode", message=f"`{words}` ended with status {self.exit_code}", output=self.output
         )
 
-    def failed_too(self, test: str) -> bool:
+    def has_failed(self, test: str) -> bool:
         """Tell whether a test failed here, by itself or with its whole file."""
         return test in self.failed or test.partition("::")[0] in self.failed
 

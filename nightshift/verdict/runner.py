@@ -23,7 +23,7 @@ from nightshift.core.tasks.findings import Finding, FindingKind
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Trial, Verdict
 from nightshift.core.text.masking import Masker
-from nightshift.sandbox.cleaning import Mask, cleaned
+from nightshift.sandbox.cleaning import Mask, clean
 from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict import documents, environment, removal, words
 from nightshift.verdict.baseline import Baselines
@@ -63,13 +63,13 @@ class _Both:
         if self.base is None:
             return ()
         ours = (test for test in self.native.failed if not {test, file_of(test)} & self.brought)
-        return tuple(sorted(test for test in ours if self.base.failed_too(test)))
+        return tuple(sorted(test for test in ours if self.base.has_failed(test)))
 
     @property
     def mended(self) -> tuple[str, ...]:
         """The tests that failed without the change and pass now."""
         base = self.base
-        return tuple(sorted(test for test in self.native.passed if base.failed_too(test))) if base else ()
+        return tuple(sorted(test for test in self.native.passed if base.has_failed(test))) if base else ()
 
     @property
     def results(self) -> tuple[CaseResult, ...]:
@@ -144,7 +144,7 @@ class SuiteRunner(Suite):
         verdict = await layer.judge(job, self._of_tests, self._plainly, self._asker.ask, self._runs.sandbox.name)
         if verdict.passed:
             verdict = await words.check_words(job, verdict, self._asker)
-        verdict = cleaned(replace(verdict, duration_s=time.monotonic() - started), self._mask)
+        verdict = clean(replace(verdict, duration_s=time.monotonic() - started), self._mask)
         self._emit_result(verdict)
         return verdict
 
@@ -166,7 +166,7 @@ class SuiteRunner(Suite):
         if missing := sorted(set(job.only) - {file.path for file in planned.files}):
             text = f"there is no such test file: {', '.join(missing)}"
             trial = replace(trial, reason=f"{trial.reason}; {text}" if trial.results and trial.reason else text)
-        return cleaned(replace(trial, duration_s=time.monotonic() - started), self._mask)
+        return clean(replace(trial, duration_s=time.monotonic() - started), self._mask)
 
     async def observe(self, job: SuiteJob) -> Trial:
         """Run the job's tests once and tell how each ended: nothing is excused, none is held out or looked at again.
@@ -196,7 +196,7 @@ class SuiteRunner(Suite):
             failures=native.failures or ended, duration_s=native.wall_s, command=native.command,
             python=native.python,
         )  # fmt: skip
-        return cleaned(trial, self._mask)
+        return clean(trial, self._mask)
 
     async def _run_trial(self, job: SuiteJob, planned: Plan) -> Trial:
         if not (planned.files or planned.command):
@@ -222,10 +222,10 @@ class SuiteRunner(Suite):
             return removal.passed(job)
         planned = await self._runs.plan(job)
         if job.documents:
-            verdict = await self._ran(job, planned) if planned.files or planned.command else documents.passed(job)
+            verdict = await self._ran(job, planned) if planned.files or planned.command else documents.pass_unrun(job)
             if not (verdict.passed or verdict.results or verdict.failures):
-                verdict = documents.passed(job)  # whatever reaches the files failed before, and says nothing
-            return await documents.judged(job, verdict, self._runs) if verdict.passed else verdict
+                verdict = documents.pass_unrun(job)  # whatever reaches the files failed before, and says nothing
+            return await documents.judge(job, verdict, self._runs) if verdict.passed else verdict
         if not (planned.files or planned.command or job.command):
             refused = Judgement(passed=False, label=Label.TESTS_PASSED, reason="there are no tests to judge by")
             return self._verdict(_Both(job=job, planned=planned, native=NativeRun(), base=None), refused, Found())

@@ -21,7 +21,7 @@ from nightshift.core.shell import ShellJob, ShellResult
 from nightshift.core.text.encoding import encode
 from nightshift.core.text.masking import Masker
 from nightshift.sandbox import services
-from nightshift.sandbox.cleaning import Mask, line, printed
+from nightshift.sandbox.cleaning import Mask, line, print_output
 from nightshift.sandbox.inside.time_limits import BUSIEST
 from nightshift.sandbox.packing import pack
 from nightshift.sandbox.runtime import COMMANDS, Runtime
@@ -88,7 +88,7 @@ class ShellRunner(Shell):
         answer = read_command(result, key)
         if answer is None:  # killed with all that it held, or by a limit of the sandbox itself
             ended = Ended.KILLED if result.ended is Ended.EXITED else result.ended
-            said = printed(result.stderr.decode("utf-8", "replace"), self._mask)
+            said = print_output(result.stderr.decode("utf-8", "replace"), self._mask)
             return ShellResult(exit_code=_SIGKILL, ended=ended, output=said, duration_s=result.duration_s)
         faults = dict(_faults(answer, job))
         others = {line(path, self._mask): line(why, self._mask) for path, why in {**answer.dropped, **faults}.items()}
@@ -110,7 +110,7 @@ def _describe_end(answer: CommandAnswer, result: SandboxResult) -> Ended:
 
 
 def _output(answer: CommandAnswer, mask: Mask) -> str:
-    head, tail = (printed(end, mask) for end in answer.output)
+    head, tail = (print_output(end, mask) for end in answer.output)
     return f"{head}\n… ({answer.left_out:,} bytes left out) …\n{tail}" if answer.left_out else head + tail
 
 
@@ -156,9 +156,9 @@ def _stage_command(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged
         "digests": {**below.digests, **over.digests},
         "command": job.command,
         "environ": runtime.of_process,
-        **services.told(runtime),
+        **services.describe(runtime),
         "node": runtime.node.path if runtime.node else None,
-        "go": golang.told(runtime.go) if runtime.go else None,
+        "go": golang.describe(runtime.go) if runtime.go else None,
         **_times(TimeLimit.of(job.limits)),
         "output_bytes": FLOOD_BYTES,
     }
@@ -168,7 +168,7 @@ def _stage_command(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged
         layers=below.layers,
         stdin=message(told, below.packed, over),
         answers=True,
-        limits=services.limited(_limits(job, runtime, [size for _, size in files]), runtime),
+        limits=services.limit(_limits(job, runtime, [size for _, size in files]), runtime),
     )
     return _Staged(job=command, key=key)
 

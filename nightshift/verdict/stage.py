@@ -39,7 +39,7 @@ class Staged:
     secret: str
 
 
-def staged(
+def stage(
     plan: Plan,
     base: Tree,
     runtime: Runtime,
@@ -87,7 +87,7 @@ def staged(
         layers=below.layers,
         stdin=message(instructions, below.packed, over, b"".join(content for _, content in git)),
         answers=True,
-        limits=services.limited(_limits(plan, limits, [size for _, size in files]), runtime),
+        limits=services.limit(_limits(plan, limits, [size for _, size in files]), runtime),
     )
     return Staged(job=job, key=key, digest=_digest(plan, digests), secret=secret)
 
@@ -158,7 +158,7 @@ def _instructions(
     return {
         "command": plan.command,
         "environ": runtime.of_process,
-        **services.told(runtime),
+        **services.describe(runtime),
         "calls": plan.calls,
         "program": plan.program.job if plan.program else None,
         "memory_mb": limits.memory_mb,

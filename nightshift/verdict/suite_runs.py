@@ -36,7 +36,7 @@ from nightshift.verdict.languages.test_config import LIBRARY_NAMES
 from nightshift.verdict.native import Reported, read_run
 from nightshift.verdict.run import NativeRun, bare
 from nightshift.verdict.shaping import Texts
-from nightshift.verdict.stage import Staged, staged
+from nightshift.verdict.stage import Staged, stage
 from nightshift.verdict.time_limits import SuiteTimes, TimeLimit
 
 REMEMBERED = 64
@@ -176,11 +176,11 @@ class SuiteRuns:
         limits = job.sandbox_limits(self._limits)
         time = time or self.time(job)
         share = ALONE if alone else SHARE
-        stage = partial(staged, planned, job.base, runtime, self._trees, limits, time, share)
-        ready = await asyncio.to_thread(stage)
+        run_stage = partial(stage, planned, job.base, runtime, self._trees, limits, time, share)
+        ready = await asyncio.to_thread(run_stage)
         result = await self.sandbox.run(replace(ready.job, alone=alone))
         if answer.was_killed(result, ready.key):
-            ready = await asyncio.to_thread(stage)
+            ready = await asyncio.to_thread(run_stage)
             result = await self.sandbox.run(replace(ready.job, alone=alone))
         return ready, result
 

@@ -1,4 +1,4 @@
-"""What is checked before a run: syntax, and files that may not be written; and failures as text."""
+"""Checks before a run: syntax, and files that may not be written; and failures as text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from nightshift.agent import protected_files, syntax
-from nightshift.agent.feedback import delta, headline, passed, shape
+from nightshift.agent.feedback import delta, describe_pass, headline, shape
 from nightshift.agent.prompt.context import estimate_tokens
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
 from nightshift.core.text.encoding import decode
@@ -176,5 +176,5 @@ def test_what_failed_before_the_change_takes_one_line_and_no_place() -> None:
 def test_a_verdict_in_a_line() -> None:
     assert headline(verdict(a="failed")) == "a: AssertionError: assert a == 1"
     assert len(headline(Verdict(passed=False, reason="y " * 900, evidence=EVIDENCE))) == 240
-    assert passed(verdict(a="passed")) == "1 test passed"
-    assert passed(verdict(a="passed", b="passed")) == "2 tests passed"
+    assert describe_pass(verdict(a="passed")) == "1 test passed"
+    assert describe_pass(verdict(a="passed", b="passed")) == "2 tests passed"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.agent.file_ranking import Interest, interest_in, ranked, read
+from nightshift.agent.file_ranking import Interest, interest_in, rank, read
 from nightshift.agent.library import FileTree
 from nightshift.agent.prompt.context import estimate_tokens
 from nightshift.agent.prompt.sections import prompt_context, the_repository
@@ -74,18 +74,18 @@ def test_whatever_a_file_holds_it_has_tags(text: str, path: str) -> None:
 
 def test_what_is_referred_to_from_the_focus_is_near_and_what_nothing_leads_to_is_not() -> None:
     found = read(View(FileTree(shop()), {}), SymbolCache())
-    order = [path for path, _ in ranked(found, Interest(files={"shop/basket.py"}))]
+    order = [path for path, _ in rank(found, Interest(files={"shop/basket.py"}))]
     assert order == ["shop/basket.py", "shop/prices.py", "shop/money.py"]
 
 
 def test_the_words_of_the_task_lead_to_files_by_path_and_by_name() -> None:
     found = read(View(FileTree(shop()), {}), SymbolCache())
-    assert ranked(found, Interest(words=words_of("the feed of the blog shows posts twice")))[0][0].startswith("blog/")
+    assert rank(found, Interest(words=words_of("the feed of the blog shows posts twice")))[0][0].startswith("blog/")
 
 
 def first_for(text: str, files: Mapping[str, str]) -> str:
     view = View(FileTree(files), {})
-    return ranked(read(view, SymbolCache()), interest_in(text), view.text)[0][0]
+    return rank(read(view, SymbolCache()), interest_in(text), view.text)[0][0]
 
 
 def test_a_name_that_the_task_writes_leads_to_the_file_that_defines_it() -> None:

@@ -1,11 +1,11 @@
-"""What later prompts hear of earlier tries: few words, and after a fresh start a hand-over in place of them."""
+"""Earlier tries in later prompts: few words, and after a fresh start a hand-over in place of them."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 
-from nightshift.agent.history import afresh, fitted, hand_over, history_tokens, lines_of
+from nightshift.agent.history import afresh, fit, hand_over, history_tokens, lines_of
 from nightshift.agent.services import AgentSettings
 from nightshift.core.gauge import Gauge
 from nightshift.core.tasks.attempt_state import SHORT_TERM, AttemptState, Reflection, Try
@@ -46,7 +46,7 @@ def work_of(count: int, **fields: object) -> AttemptState:
 
 
 def told(work: AttemptState) -> str:
-    return fitted(work, 10_000, Gauge())[0]
+    return fit(work, 10_000, Gauge())[0]
 
 
 def test_a_hand_over_names_goal_done_pending_files_and_what_was_tried() -> None:
@@ -74,7 +74,7 @@ def test_an_earlier_hand_over_goes_on_in_the_next_one_and_the_oldest_tries_are_c
 def test_a_hand_over_that_is_too_long_loses_its_oldest_tries_first() -> None:
     work = afresh(work_of(5))
     assert work.handed
-    (whole, cut), (short, shorter) = fitted(work, 1000, Gauge()), fitted(work, 170, Gauge())
+    (whole, cut), (short, shorter) = fit(work, 1000, Gauge()), fit(work, 170, Gauge())
     assert (whole, cut) == (hand_over(work.handed), False)
     assert shorter
     assert "oldest tries are left out" in short
@@ -126,4 +126,4 @@ async def test_the_output_of_earlier_runs_is_masked() -> None:
 
 
 def test_without_a_fresh_start_there_is_no_hand_over_and_nothing_was_left_out() -> None:
-    assert fitted(AttemptState(phase=Phase.CODING, base="0" * 40), 1000, Gauge()) == ("", False)
+    assert fit(AttemptState(phase=Phase.CODING, base="0" * 40), 1000, Gauge()) == ("", False)

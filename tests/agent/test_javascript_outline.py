@@ -46,7 +46,11 @@ def test_types_are_part_of_a_signature() -> None:
 def test_imports_are_followed_from_the_place_of_the_file() -> None:
     files = {"src/lib/a.mjs", "b/index.js", "z.js"}
     assert javascript_outline.local_files("src/x.mjs", MODULE, files) == ["src/lib/a.mjs", "b/index.js"]
-    assert javascript_outline.wanted_files("src/x.mjs", MODULE, files) == ["src/lib/a.mjs", "b/index.js", "src/z.js"]
+    assert javascript_outline.list_wanted_files("src/x.mjs", MODULE, files) == [
+        "src/lib/a.mjs",
+        "b/index.js",
+        "src/z.js",
+    ]
 
 
 def test_what_does_not_parse_never_runs() -> None:

@@ -232,7 +232,7 @@ async def test_an_attempt_that_was_split_commits_past_no_check_either(
     machine = Walk(bench.tools, bench.keep, scripted(outcomes))
     split = await machine.run(case, replace(bench.start(case), phase=P.PLANNING))
     assert (split.phase, split.parts) == (P.SPLIT, PARTS)
-    on = subtasks.gone_on(split, "f" * 40, [_ended(Status.FAILED if failed and n else Status.DONE) for n in range(2)])
+    on = subtasks.go_on(split, "f" * 40, [_ended(Status.FAILED if failed and n else Status.DONE) for n in range(2)])
     assert on.phase is (P.PLANNING if failed else P.CODING)
     try:
         work = await machine.run(case, on)

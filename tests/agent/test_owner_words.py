@@ -1,4 +1,4 @@
-"""What the owner says while a task is worked on: in every request from the next one on, and never passed over."""
+"""The owner's messages during a task: in every request from the next one on, and never passed over."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from nightshift.agent.owner_words import LATER, TITLE, UNHEARD, the_messages, with_later
-from nightshift.agent.prompt.budget import compose, fixed
+from nightshift.agent.prompt.budget import compose, fix
 from nightshift.agent.services import AgentServices
 from nightshift.core.dialogue import Completion, Message, ModelRequest
 from nightshift.core.errors import OwnerSpoke
@@ -142,7 +142,7 @@ async def test_at_the_limit_of_iterations_what_passed_is_kept() -> None:
 
 @pytest.mark.parametrize(("roles", "count"), [(["system", "user"], 2), (["system", "user", "assistant", "tool"], 5)])
 def test_later_words_follow_the_last_message_whoever_s_it_is(roles: Sequence[str], count: int) -> None:
-    prompt = compose(Message(role="system", text="s"), [fixed("Now", "Go.", rank=0)], 5000, Gauge())
+    prompt = compose(Message(role="system", text="s"), [fix("Now", "Go.", rank=0)], 5000, Gauge())
     messages = [Message(role=role, text=role) for role in roles]  # type: ignore[arg-type]
     told = with_later(prompt.with_messages(messages), [message(1, "Use csv.")])
     assert len(told.messages) == count

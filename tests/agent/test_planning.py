@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.agent import planning
-from nightshift.agent.planning import declines, is_plan, planned_packages
+from nightshift.agent.planning import declines, is_plan, list_planned_packages
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, package_subject
 from nightshift.core.tasks.states import Ending, Outcome, Phase
@@ -283,7 +283,7 @@ class PackageGate:
     ],
 )
 def test_the_line_of_packages_is_read(text: str, names: tuple[str, ...]) -> None:
-    assert planned_packages(text) == names
+    assert list_planned_packages(text) == names
 
 
 async def test_packages_of_a_plan_are_asked_for_together_before_code_is_written() -> None:

@@ -1,4 +1,4 @@
-"""Where a task of the workspace works: what a plan may choose, where it goes else, and what it sees from then on."""
+"""The project of a workspace's task: the choice of a plan, the default, and the files that the task sees then."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def state(plan: str) -> AttemptState:
 
 
 def chosen(plan: str, context: AttemptContext | None = None) -> str | None:
-    return project_choice.chosen(context or case(), state(plan), TextTree(WORKSPACE)).project
+    return project_choice.choose(context or case(), state(plan), TextTree(WORKSPACE)).project
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_where_the_plan_says_nothing_the_files_decide_that_the_task_names_or_is_
 
 
 def test_a_plan_s_paths_are_those_of_the_project_from_then_on() -> None:
-    found = project_choice.chosen(case(), state("Project: shop\n1. shop/till.py: change()"), TextTree(WORKSPACE))
+    found = project_choice.choose(case(), state("Project: shop\n1. shop/till.py: change()"), TextTree(WORKSPACE))
     assert "1. till.py: change()" in found.plan
 
 

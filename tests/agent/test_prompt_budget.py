@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nightshift.agent import clarifying, coding, planning, reading, reflecting, testing
 from nightshift.agent.library import FileTree
-from nightshift.agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
+from nightshift.agent.prompt.budget import Prompt, Section, Shown, clip, compose, fix
 from nightshift.agent.prompt.text import FILES
 from nightshift.agent.services import LEAST_TOKENS, PHASE_SHARES, AgentServices, AgentSettings, EditFormat
 from nightshift.config.models import LEAST_PROMPT
@@ -207,7 +207,7 @@ ONE = Gauge(bytes_per_token=1.0)
 
 
 def test_parts_stand_in_their_order_and_are_filled_by_rank() -> None:
-    parts = [fixed("A", "a" * 300, rank=3), fixed("B", "b" * 300, rank=2), fixed("Now", "go", rank=0)]
+    parts = [fix("A", "a" * 300, rank=3), fix("B", "b" * 300, rank=2), fix("Now", "go", rank=0)]
     prompt = compose(HEAD, parts, 600, ONE)
     assert prompt.omitted == ("A",)
     text = prompt.messages[1].text
@@ -221,8 +221,8 @@ def test_the_last_part_gets_what_the_others_left() -> None:
         rooms.append(space)
         return Shown(text="x" * space)
 
-    compose(HEAD, [Section(title="F", fill=fill, rank=9), fixed("A", "a" * 800, rank=1)], 1000, ONE)
-    compose(HEAD, [Section(title="F", fill=fill, rank=9), fixed("A", "a" * 10, rank=1)], 1000, ONE)
+    compose(HEAD, [Section(title="F", fill=fill, rank=9), fix("A", "a" * 800, rank=1)], 1000, ONE)
+    compose(HEAD, [Section(title="F", fill=fill, rank=9), fix("A", "a" * 10, rank=1)], 1000, ONE)
     assert 100 < rooms[0] < 300
     assert rooms[1] > 900
 
@@ -230,7 +230,7 @@ def test_the_last_part_gets_what_the_others_left() -> None:
 @given(st.text(max_size=400), st.integers(0, 300), st.sampled_from([1.0, 2.5]))
 def test_a_running_text_is_shortened_at_its_end_and_says_so(text: str, space: int, rate: float) -> None:
     gauge = Gauge(bytes_per_token=rate)
-    kept, cut = clipped(text, space, gauge)
+    kept, cut = clip(text, space, gauge)
     assert cut == (gauge.tokens(text) > space)
     assert kept == text if not cut else "shortened: " in kept
     assert gauge.tokens(kept) <= max(

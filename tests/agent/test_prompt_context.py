@@ -1,4 +1,4 @@
-"""What of a repository reaches a prompt, within a budget and never in pieces."""
+"""The parts of a repository in a prompt, within a budget and never in pieces."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from nightshift.agent.file_ranking import interest_in
 from nightshift.agent.library import FileTree
 from nightshift.agent.prompt.context import (
     estimate_tokens,
-    expected_files,
+    list_expected_files,
+    list_mentioned,
     listing,
-    mentioned,
     show_files,
     surroundings,
 )
 from nightshift.agent.prompt.excerpts import parts
-from nightshift.agent.python_outline import local_files, signatures, wanted_files
+from nightshift.agent.python_outline import list_wanted_files, local_files, signatures
 from nightshift.agent.symbols import SymbolCache
-from nightshift.agent.view import View, settled
+from nightshift.agent.view import View, settle
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import digest
@@ -106,24 +106,24 @@ def test_before_the_project_is_chosen_the_sources_of_the_one_that_the_task_speak
 
 def test_a_task_names_files_by_path_or_by_a_name_that_only_one_has() -> None:
     tree = View(FileTree({"a/mod.py": "", "b/mod.py": "", "a/one.py": ""}), {"b/new.py": ""})
-    assert mentioned("see one.py, new.py and a/mod.py.", tree) == ["a/mod.py", "a/one.py", "b/new.py"]
-    assert mentioned("see mod.py", tree) == []
-    assert mentioned("see one.py and a/mod.py.", tree, by_name=False) == ["a/mod.py"]
+    assert list_mentioned("see one.py, new.py and a/mod.py.", tree) == ["a/mod.py", "a/one.py", "b/new.py"]
+    assert list_mentioned("see mod.py", tree) == []
+    assert list_mentioned("see one.py and a/mod.py.", tree, by_name=False) == ["a/mod.py"]
 
 
 def test_a_text_of_any_kind_can_be_searched_for_names() -> None:
     for text in ("a" * 100_000, "a." * 50_000, "./" * 50_000, "- " * 50_000, "a.b-" * 25_000):
-        mentioned(text, View(FileTree({}), {}))
+        list_mentioned(text, View(FileTree({}), {}))
 
 
 def test_the_expected_file_is_what_the_tests_import_or_the_task_names() -> None:
     empty = View(FileTree({}), {})
     tests = {"test_x.py": "import os\nimport pytest\nfrom pkg.mod import f\n"}
-    assert expected_files(case_for("Do it", tests=tests), WORK, empty) == ["pkg/mod.py"]
-    assert expected_files(case_for("Write `f` in a new file `pkg/mod.py`."), WORK, empty) == ["pkg/mod.py"]
-    assert expected_files(case_for("Write a.py and b.py"), WORK, empty) == ["a.py", "b.py"]
+    assert list_expected_files(case_for("Do it", tests=tests), WORK, empty) == ["pkg/mod.py"]
+    assert list_expected_files(case_for("Write `f` in a new file `pkg/mod.py`."), WORK, empty) == ["pkg/mod.py"]
+    assert list_expected_files(case_for("Write a.py and b.py"), WORK, empty) == ["a.py", "b.py"]
     in_src = View(FileTree({"src/pkg/mod.py": ""}), {})
-    assert expected_files(case_for("Do it", tests=tests), WORK, in_src) == ["src/pkg/mod.py"]
+    assert list_expected_files(case_for("Do it", tests=tests), WORK, in_src) == ["src/pkg/mod.py"]
 
 
 def test_a_large_repository_is_listed_by_folders_and_the_shared_one_by_some_of_its_names() -> None:
@@ -159,7 +159,7 @@ def test_imports_are_followed_to_files_of_the_repository_only() -> None:
         "pkg/a.py",
         "pkg/b/__init__.py",
     ]
-    assert wanted_files("import os, hypothesis\nimport thing\nfrom pkg.mod import f\n", set()) == [
+    assert list_wanted_files("import os, hypothesis\nimport thing\nfrom pkg.mod import f\n", set()) == [
         "thing.py",
         "pkg/mod.py",
     ]
@@ -167,7 +167,7 @@ def test_imports_are_followed_to_files_of_the_repository_only() -> None:
 
 def test_a_change_is_kept_without_what_leaves_the_base_as_it_is() -> None:
     tree = FileTree({"a.py": "1\n", "b.py": "2\n"})
-    assert settled(tree, {"b.py": None, "a.py": "1\n", "gone.py": None, "c.py": ""}) == {"b.py": None, "c.py": ""}
+    assert settle(tree, {"b.py": None, "a.py": "1\n", "gone.py": None, "c.py": ""}) == {"b.py": None, "c.py": ""}
 
 
 def test_the_same_work_has_the_same_digest_and_other_work_another() -> None:
@@ -225,8 +225,8 @@ def test_of_a_long_file_the_stretches_that_the_task_is_about_are_shown_as_they_a
 def test_a_document_of_the_root_is_named_without_its_ending() -> None:
     files = dict.fromkeys(("README.md", "docs/README.md", "CHANGELOG.rst", "changes/changelog.py", "a.py"), "x = 1\n")
     view = View(FileTree(files), {})
-    assert mentioned("Say it in the README and the changelog", view) == ["CHANGELOG.rst", "README.md"]
-    assert mentioned("Mend a.py", view) == ["a.py"]
+    assert list_mentioned("Say it in the README and the changelog", view) == ["CHANGELOG.rst", "README.md"]
+    assert list_mentioned("Mend a.py", view) == ["a.py"]
 
 
 def test_what_uses_a_name_of_the_task_is_shown_and_of_a_very_long_function_its_beginning() -> None:

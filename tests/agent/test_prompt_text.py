@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightshift.agent.kinds import kind_of
-from nightshift.agent.prompt.text import FILES, fenced, quoted
+from nightshift.agent.prompt.text import FILES, fence, quote
 from nightshift.agent.replies import parse
 from nightshift.core.dialogue import Completion
 from nightshift.core.tasks.lesson import Lesson
@@ -41,13 +41,13 @@ async def test_the_first_line_of_every_system_prompt_names_the_phase() -> None:
 @settings(deadline=None)
 @given(st.text(), st.text())
 def test_a_text_cannot_end_its_own_quotation(text: str, other: str) -> None:
-    whole = quoted("task", text)
+    whole = quote("task", text)
     begin, *middle, end = whole.split("\n")
     assert begin.startswith("----- begin task ")
     seal = begin.split()[3]
     assert end == f"----- end task {seal} -----"
     assert not any(line == end for line in middle)
-    nested = quoted("task", f"{whole}\n{other}").split("\n")
+    nested = quote("task", f"{whole}\n{other}").split("\n")
     assert nested.count(nested[-1]) == 1
 
 
@@ -105,7 +105,7 @@ async def test_a_prompt_keeps_to_its_budget_and_a_long_file_is_named() -> None:
 )
 def test_files_are_shown_in_the_form_in_which_they_are_wanted(path: str, lines: list[str]) -> None:
     text = "".join(line + "\n" for line in lines)
-    assert parse(Completion(text=fenced(path, text), backend="b", model="m")).files == {path: text}
+    assert parse(Completion(text=fence(path, text), backend="b", model="m")).files == {path: text}
 
 
 @pytest.mark.parametrize("path", sorted(PROMPTS.rglob("*.md")), ids=lambda path: str(path.relative_to(PROMPTS)))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nightshift.agent.draft import Draft
-from nightshift.agent.protected_files import more_asked, unasked
+from nightshift.agent.protected_files import find_unasked, more_asked
 from nightshift.agent.replies import Parsed
 from nightshift.core.tasks.task import TaskSpec
 from tests.support.trees import TextTree
@@ -31,10 +31,10 @@ PROJECT = "[project]\nname = 'a'\nversion = '1'\n"
     ],
 )  # fmt: skip
 def test_a_task_that_asks_for_a_tool_gets_its_files(asked: str, path: str) -> None:
-    assert unasked(path, "x\n", before=None, asked="Mend the parser") == "it"
-    assert unasked(path, "x\n", before="y\n", asked="Mend the parser") == "it"
-    assert unasked(path, None, before="y\n", asked="Mend the parser") == "it"
-    assert unasked(path, "x\n", before=None, asked=asked) is None
+    assert find_unasked(path, "x\n", before=None, asked="Mend the parser") == "it"
+    assert find_unasked(path, "x\n", before="y\n", asked="Mend the parser") == "it"
+    assert find_unasked(path, None, before="y\n", asked="Mend the parser") == "it"
+    assert find_unasked(path, "x\n", before=None, asked=asked) is None
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_task_that_asks_for_a_tool_gets_its_files(asked: str, path: str) -> No
      ".gitignore", "docs/makefiles.md", "compose.py", "config/app.toml", "package.py", "ci.py", "tsconfig.json"],
 )  # fmt: skip
 def test_sources_are_no_tools(path: str) -> None:
-    assert unasked(path, "x\n", before=None, asked="Mend the parser") is None
+    assert find_unasked(path, "x\n", before=None, asked="Mend the parser") is None
 
 
 @pytest.mark.parametrize(
@@ -67,11 +67,11 @@ def test_sources_are_no_tools(path: str) -> None:
 def test_of_a_pyproject_what_steers_tools_is_told_from_what_does_not(
     text: str, before: str | None, what: str | None
 ) -> None:
-    found = unasked("pyproject.toml", text, before=before, asked="Add a parser")
+    found = find_unasked("pyproject.toml", text, before=before, asked="Add a parser")
     assert found == (what and f"its part {what!r}")
     if what:
-        assert unasked("pyproject.toml", text, before=before, asked="Mend pyproject.toml") is None
-    assert unasked("pyproject.toml", PROJECT + "[tool.ruff]\nx = 1\n", before=None, asked="Set up ruff") is None
+        assert find_unasked("pyproject.toml", text, before=before, asked="Mend pyproject.toml") is None
+    assert find_unasked("pyproject.toml", PROJECT + "[tool.ruff]\nx = 1\n", before=None, asked="Set up ruff") is None
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_of_a_pyproject_what_steers_tools_is_told_from_what_does_not(
     ],
 )
 def test_of_a_package_what_runs_programs_is_told_from_what_does_not(data: Any, is_fine: bool) -> None:
-    assert (unasked("package.json", json.dumps(data), before=None, asked="Add a parser") is None) is is_fine
-    assert unasked("package.json", json.dumps(data), before=json.dumps(data), asked="Add a parser") is None
+    assert (find_unasked("package.json", json.dumps(data), before=None, asked="Add a parser") is None) is is_fine
+    assert find_unasked("package.json", json.dumps(data), before=json.dumps(data), asked="Add a parser") is None
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_of_a_package_what_runs_programs_is_told_from_what_does_not(data: Any, i
      ("Mend notMakefile.py", "Makefile"), ("The toxic and the noxious", "noxfile.py"), ("A circle", ".flake8")],
 )  # fmt: skip
 def test_a_name_within_another_word_asks_for_nothing(asked: str, path: str) -> None:
-    assert unasked(path, "x\n", before=None, asked=asked)
+    assert find_unasked(path, "x\n", before=None, asked=asked)
 
 
 def test_a_tool_that_the_task_brought_may_be_written() -> None:

@@ -39,7 +39,7 @@ def test_no_line_and_no_paragraph_of_a_prompt_is_a_valid_reply(file: Path) -> No
         reply = Completion(text=piece, backend="scripted", model="m")
         with pytest.raises(BadReply):
             parse(reply, expected=["add.py"])
-        assert endings.stated(reply) is None, piece
+        assert endings.read_stated(reply) is None, piece
         assert read_reflection(piece) is None, piece
         assert not isinstance(read_split(piece, case_for(), 0.0), tuple), piece
         assert _summary(reply) == "", piece
@@ -125,7 +125,7 @@ def test_the_form_of_a_reflection_is_none_in_whatever_shape_it_comes(echo: str) 
 
 @pytest.mark.parametrize("spec", specs.WORKING, ids=lambda spec: spec.name)
 def test_the_form_of_a_call_is_no_call_that_can_be_run(spec: ToolSpec) -> None:
-    form = tool_text.described([spec])[len(tool_text.described([])) :]
+    form = tool_text.describe([spec])[len(tool_text.describe([])) :]
     calls = read_calls(Completion(text=form, backend="scripted", model="m"), specs.WORKING).calls
     needed = [one.name for one in spec.parameters if one.required]
     for call in calls:
@@ -160,7 +160,7 @@ async def test_no_line_of_a_whole_prompt_and_of_a_complaint_is_a_valid_reply(pro
             answer = Completion(text=piece, backend="scripted", model="m")
             with pytest.raises(BadReply):
                 parse(answer, expected=["add.py"])
-            claim = endings.stated(answer)
+            claim = endings.read_stated(answer)
             assert claim is None or is_copied(next(iter(claim.model_dump().values())), ()), piece
             assert read_reflection(piece) is None, piece
 

@@ -1,10 +1,10 @@
-"""Where the agent's own tests go: named for what they test, never in the place of another's."""
+"""Paths of the agent's own tests: named for what they test, never in the place of another's."""
 
 from __future__ import annotations
 
 import pytest
 
-from nightshift.agent.test_paths import moved, suggest
+from nightshift.agent.test_paths import move_tests, suggest
 from nightshift.core.code.paths import is_test_path
 from tests.support.agent_parts import Bench, case_for, model_for
 from tests.support.trees import TextTree
@@ -59,5 +59,5 @@ def test_a_name_is_found_however_many_are_taken() -> None:
 def test_tests_whose_place_newer_work_took_move_on() -> None:
     base = TextTree({"tests/test_a.py": "theirs", "b.test.mjs": "theirs"})
     own = {"tests/test_a.py": "mine", "b.test.mjs": "mine", "tests/test_c.py": "mine"}
-    assert moved(own, base) == {"tests/test_a_2.py": "mine", "b_2.test.mjs": "mine", "tests/test_c.py": "mine"}
-    assert all(map(is_test_path, moved(own, base)))
+    assert move_tests(own, base) == {"tests/test_a_2.py": "mine", "b_2.test.mjs": "mine", "tests/test_c.py": "mine"}
+    assert all(map(is_test_path, move_tests(own, base)))

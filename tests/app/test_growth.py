@@ -1,4 +1,4 @@
-"""What a daemon holds does not grow with the number of tasks it has done: a real one, in this process, does 130."""
+"""The memory of a daemon does not grow with the number of tasks it has done: a real one, in this process, does 130."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def rest(daemon: Daemon) -> None:
 
 
 def held(settings: Settings) -> dict[str, int]:
-    """What the process holds, and what lies on the disk beside the database and the workspace."""
+    """Measure the process, and the files beside the database and the workspace."""
     state = [path for path in settings.state_dir.rglob("*") if path.is_file()]
     return {
         "descriptors": len(list(Path("/proc/self/fd").iterdir())),

@@ -1,4 +1,4 @@
-"""What a task is refused for before it is queued, with real settings and a real repository."""
+"""Reasons to refuse a task before it is queued, with real settings and a real repository."""
 
 from __future__ import annotations
 

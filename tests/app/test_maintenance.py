@@ -80,7 +80,7 @@ class Home:
             await self.maintenance.close()
 
     def live(self, store: StoreServices) -> None:
-        """What happens in each step: a task is worked on, and the owner resumes what waits for him."""
+        """Do the work of each step: a task is worked on, and the owner resumes what waits for him."""
         store.queue.submit(TaskSpec(description="x")).result()
         if task := store.queue.claim("w").result():
             store.queue.finish(task.id, task.fence, Ending.COMMITTED).result()

@@ -1,4 +1,4 @@
-"""What holds for a repository, with real git and a real database: found, kept, taken back, refused."""
+"""Settings of a repository, with real git and a real database: found, kept, taken back, refused."""
 
 from __future__ import annotations
 

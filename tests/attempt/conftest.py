@@ -12,7 +12,7 @@ import pytest_asyncio
 from nightshift.app import services
 from nightshift.app.suites import find_sandbox
 from nightshift.sandbox import Choice
-from nightshift.sandbox.pool import Warmed, warmed
+from nightshift.sandbox.pool import Warmed, warm
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", autouse=True)
@@ -26,7 +26,7 @@ async def warm_sandbox() -> AsyncIterator[None]:
 
     async def warm_once(*args: Any, size: int) -> Warmed:
         if not pools:
-            pools.append(await warmed(*args, size=size))
+            pools.append(await warm(*args, size=size))
         return replace(pools[0], closers=())
 
     with pytest.MonkeyPatch.context() as patch:

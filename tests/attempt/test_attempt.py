@@ -29,7 +29,7 @@ from nightshift.core.tasks.states import ENDED, DaemonState, Ending, Outcome, Ph
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import Label
-from nightshift.queue.status import stored_status
+from nightshift.queue.status import read_stored_status
 from tests.support.answers import RIGHT, Answers, job
 from tests.support.counting import Counting
 from tests.support.git_repo import make_repo
@@ -374,7 +374,7 @@ async def test_a_task_waits_for_what_is_in_trouble_and_goes_on_where_it_was(
             task = site.store.queue.get(task_id)
             assert task.reason.startswith("waiting for: ")
             assert why in task.reason
-            overall = replace(stored_status(site.store.db.reader(), utc_now()), state=DaemonState.RUNNING).overall
+            overall = replace(read_stored_status(site.store.db.reader(), utc_now()), state=DaemonState.RUNNING).overall
             assert (overall.state, why in overall.text) == (OverallState.PAUSED, True)
             site.clock.later += timedelta(hours=1)
         done = await site.ended(task_id)

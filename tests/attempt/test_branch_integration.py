@@ -1,4 +1,4 @@
-"""What waits on a task's branch: integrated, refused with a reason, discarded, and what a crash leaves."""
+"""Commits that wait on a task's branch: integrated, refused with a reason, discarded, and left by a crash."""
 
 from __future__ import annotations
 
@@ -243,9 +243,9 @@ async def test_the_packages_of_a_project_land_with_its_commit(site: Site) -> Non
     landed = await Integration(task, site.parts, Emitter(site.store.events.emit), stays=WAITS).land(workspace, state)
     assert isinstance(landed, Landed)
     site.finish(task, Ending.COMMITTED, landed.reason, landed.commit, landed.branch)
-    assert landed_packages.known(site.store.state, "adding") == {}
+    assert landed_packages.read_landed(site.store.state, "adding") == {}
     await site.integrator.integrate(task.id)
-    assert landed_packages.known(site.store.state, "adding") == {"attrs": "23.1.0"}
+    assert landed_packages.read_landed(site.store.state, "adding") == {"attrs": "23.1.0"}
     assert "adding/calc.py" in site.git.tree(None, site.tip()).entries()
 
 

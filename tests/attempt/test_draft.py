@@ -14,7 +14,7 @@ import pytest_asyncio
 from nightshift.attempt.draft import leave_draft
 from nightshift.attempt.evidence import read_note
 from nightshift.attempt.integration import Integration, Landed
-from nightshift.attempt.recovery import landed_before
+from nightshift.attempt.recovery import find_landed
 from nightshift.attempt.regression import WithRegression
 from nightshift.attempt.services import AttemptServices
 from nightshift.attempt.verify import Judgement, OpenedSuite, Verification
@@ -166,7 +166,7 @@ async def test_recovery_never_takes_it_for_the_result(site: Site) -> None:
     await site.leave(task, await site.state(task, HALF))
     workspace = site.open(task)
     assert site.parts.git.find_commit(workspace, 1) is None
-    assert await landed_before(replace(task, hub_fence=1), site.parts, workspace) is None
+    assert await find_landed(replace(task, hub_fence=1), site.parts, workspace) is None
     assert site.draft is not None
 
 

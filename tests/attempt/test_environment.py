@@ -104,7 +104,7 @@ class Owner:
         return asked
 
     async def asks(self, asked: Asked, files: Mapping[str, str]) -> Ask:
-        """What a task then waits with."""
+        """Return the question that a task then waits with."""
         with pytest.raises(NeedsApproval) as raised:
             await asked.of(files)
         (ask,) = raised.value.asks

@@ -51,9 +51,9 @@ def test_the_id_of_a_home_follows_from_its_key_and_is_what_its_seals_begin_with(
 def test_the_key_is_made_once_and_only_the_owner_can_read_it(tmp_path: Path) -> None:
     file = tmp_path / "state" / "seal"
     assert evidence.read_key(file) == b""
-    key = evidence.kept_key(file)
+    key = evidence.read_or_make_key(file)
     assert len(key) == 32
-    assert evidence.kept_key(file) == evidence.read_key(file) == key
+    assert evidence.read_or_make_key(file) == evidence.read_key(file) == key
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [path.name for path in file.parent.iterdir()] == ["seal"]
     file.write_text("not hexadecimal")

@@ -1,4 +1,4 @@
-"""What lands is what was judged, on the parent on which it was judged, and the records say so whatever interrupts."""
+"""The landed tree is the judged one, on the parent of the judgement, and the records say so whatever interrupts."""
 
 from __future__ import annotations
 

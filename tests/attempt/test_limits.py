@@ -32,7 +32,7 @@ def test_hours_of_waiting_for_replies_take_no_time_and_work_of_ours_does() -> No
     async def attempt(work_s: float) -> float:
         time = PausableTimeLimit(300)
         model = TimedModel(Slow(3 * HOUR), time)
-        async with time.limited():
+        async with time.limit():
             for _ in range(4):
                 await asyncio.sleep(work_s)
                 await model.complete(ASKED)
@@ -47,7 +47,7 @@ def test_waits_within_waits_and_at_once_stop_it_but_once() -> None:
     async def attempt() -> None:
         time = PausableTimeLimit(10)
         one, other = TimedModel(TimedModel(Slow(50), time), time), TimedModel(Slow(70), time)
-        async with time.limited():
+        async with time.limit():
             await asyncio.sleep(5)
             await asyncio.gather(one.complete(ASKED), other.complete(ASKED))
             await asyncio.sleep(4)
@@ -61,7 +61,7 @@ def test_waits_within_waits_and_at_once_stop_it_but_once() -> None:
 def test_without_a_limit_nothing_is_stopped() -> None:
     async def attempt() -> str:
         time = PausableTimeLimit(None)
-        async with time.limited():
+        async with time.limit():
             return (await TimedModel(Slow(HOUR), time).complete(ASKED)).text
 
     assert run(attempt()) == "done"
@@ -81,7 +81,7 @@ def test_only_work_that_cannot_be_ended_is_late_and_a_reply_of_hours_is_not() ->
                 raise
 
         async def work() -> None:
-            async with time.limited():
+            async with time.limit():
                 waiting = asyncio.create_task(TimedModel(Slow(HOUR), time).complete(ASKED))
                 await asyncio.sleep(HOUR - 1)
                 late.append(time.late_s(loop.time()))
@@ -111,7 +111,7 @@ def test_each_new_reply_counts_as_progress(replayed: tuple[bool, ...], counted: 
 
         time = PausableTimeLimit(10)
         model = TimedModel(Stored(), time, note)
-        async with time.limited():
+        async with time.limit():
             for _ in replayed:
                 await model.complete(ASKED)
         return len(calls)

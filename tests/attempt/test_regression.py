@@ -1,4 +1,4 @@
-"""Which tests of the base judge a change: those that it can break, and all where it only takes away."""
+"""The tests of the base that judge a change: those that it can break, and all where it only takes away."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ async def test_a_sweep_has_the_packages_that_old_tests_were_judged_with(tmp_path
         sweep = Sweep(replace(parts, suite=suite), settings.workspace, idle=lambda: True)
         await asyncio.wrap_future(landed_packages.remember(parts.state, None, {"moonphase": "1.0"}))
         await asyncio.wrap_future(landed_packages.remember(parts.state, "", {}))
-        assert landed_packages.known(parts.state, "") == {"moonphase": "1.0"}
+        assert landed_packages.read_landed(parts.state, "") == {"moonphase": "1.0"}
         assert await sweep.once()
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from nightshift.attempt import subtasks
-from nightshift.core.tasks.allowance import lowered
+from nightshift.core.tasks.allowance import lower_limits
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.states import Ending, Phase, Status
 from nightshift.core.tasks.subtasks import Subtask
@@ -63,7 +63,7 @@ def test_a_share_is_never_nothing_but_money_may_be() -> None:
 def test_what_was_used_lowers_only_the_limits_that_there_are() -> None:
     used = Spent(model_calls=3, tokens_in=40, tokens_out=2, cost_usd=9.0)
     limits = Limits(model_calls=2, tokens=100, wall_s=5)
-    assert lowered(limits, used) == Limits(model_calls=0, tokens=58, wall_s=5)
+    assert lower_limits(limits, used) == Limits(model_calls=0, tokens=58, wall_s=5)
 
 
 @pytest.mark.parametrize(
@@ -92,16 +92,16 @@ def test_the_whole_goes_on_when_each_part_is_done_or_has_failed() -> None:
 
 
 def test_done_parts_are_judged_on_the_tip_and_what_they_were_shown_is_no_witness() -> None:
-    on = subtasks.gone_on(WORK, TIP, [task(Status.DONE), task(Status.DONE)])
+    on = subtasks.go_on(WORK, TIP, [task(Status.DONE), task(Status.DONE)])
     assert (on.phase, on.base, on.change, on.feedback, on.parts) == (Phase.CODING, TIP, {}, "", PARTS)
     assert on.saw_held_out
-    assert not subtasks.gone_on(replace(WORK, parts=PARTS[1:]), TIP, [task(Status.DONE)]).saw_held_out
+    assert not subtasks.go_on(replace(WORK, parts=PARTS[1:]), TIP, [task(Status.DONE)]).saw_held_out
 
 
 def test_failed_parts_are_told_with_their_reasons_to_who_plans_anew() -> None:
     spec = replace(SPEC, description="Write b.\nWith care.")
     failed = task(Status.FAILED, spec, ending=Ending.GAVE_UP, reason="Gave up after 4 tries")
-    on = subtasks.gone_on(WORK, TIP, [task(Status.DONE), failed])
+    on = subtasks.go_on(WORK, TIP, [task(Status.DONE), failed])
     assert (on.phase, on.base) == (Phase.PLANNING, TIP)
     assert "1 of 2 subtasks failed:\n- Write b. (gave_up: Gave up after 4 tries)" in on.feedback
     assert "in the repository already:\n- Write all of it." in on.feedback

@@ -1,4 +1,4 @@
-"""What tests of the pages stand on: Chromium, a daemon in a home with finished work, and a page under watch.
+"""Fixtures of the page tests: Chromium, a daemon in a home with finished work, and a page under watch.
 
     def test_a_button_does_something(visit: Visit, seeded: SeededDaemon) -> None:
         page = visit(f"/task/{seeded.task('failed')}")     # opened, and its data are live
@@ -87,7 +87,7 @@ def page(watched: tuple[Page, Watch]) -> Page:
 
 @pytest.fixture
 def watch(watched: tuple[Page, Watch]) -> Watch:
-    """What goes wrong on `page`."""
+    """Collect the errors on `page`."""
     return watched[1]
 
 

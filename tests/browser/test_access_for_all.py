@@ -28,7 +28,7 @@ STOPS = """() => [...document.querySelectorAll('a[href], button, input, select, 
 
 
 ZOOMED, SMALLEST = (640, 400), (320, 256)
-"""What a window of 1280 by 800 has at 200 %, and one of 1280 by 1024 at 400 % (WCAG 1.4.10)."""
+"""Sizes of a window of 1280 by 800 at 200 %, and of 1280 by 1024 at 400 % (WCAG 1.4.10)."""
 # Controls that cannot be brought into sight, or that something else lies over when they are. Tables and code may scroll
 # in boxes of their own, sideways too.
 OUT_OF_REACH = """() => {
@@ -69,7 +69,7 @@ def faults(page: Page) -> list[str]:
 
 
 def wide_things(page: Page) -> list[str]:
-    """What makes a page scroll sideways."""
+    """List the elements that make a page scroll sideways."""
     found: list[str] = page.evaluate("""() => document.documentElement.scrollWidth <= innerWidth ? [] :
       [...document.querySelectorAll('body *')].filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
         .map((each) => each.outerHTML.slice(0, 120)).slice(0, 5)""")
@@ -131,7 +131,7 @@ def test_every_page_can_be_walked_through_by_keyboard(page: Page, seeded: Seeded
 
 
 def tabbed(page: Page) -> dict[str, Any] | None:
-    """Where the focus is after one step."""
+    """Return the focused element after one step."""
     page.keyboard.press("Tab")
     return page.evaluate(FOCUSED)  # type: ignore[no-any-return]  # of the page
 

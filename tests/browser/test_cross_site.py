@@ -1,4 +1,4 @@
-"""What a page of somebody else's can do to the daemon while its owner has it open: nothing, in a real browser.
+"""Pages of others while the owner has the daemon's page open: they can do nothing to it, in a real browser.
 
 Each try is first seen to reach a server that has no guard.
 """
@@ -29,7 +29,7 @@ def elsewhere(browser: Browser, site: Site) -> Iterator[BrowserContext]:
 
 
 def state(seeded: SeededDaemon) -> tuple[int, int, str, int]:
-    """What a write could have changed."""
+    """Read the state that a write could have changed."""
     status = seeded.daemon.get("/api/status")
     newest = seeded.daemon.get("/api/tasks?limit=1")["tasks"][0]["task_id"]
     return sum(status["queue"].values()), newest, status["state"], status["approvals"]

@@ -1,4 +1,4 @@
-"""What waits on a branch is integrated or discarded by two buttons: on its task, in the brief and in the review."""
+"""Commits on a branch are integrated or discarded by two buttons: on its task, in the brief and in the review."""
 
 from __future__ import annotations
 

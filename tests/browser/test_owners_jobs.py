@@ -17,7 +17,7 @@ from tests.support.wire_server import WireServer
 
 @dataclass(slots=True)
 class Hand:
-    """What the owner does on a page; `acts` counts it."""
+    """The owner's acts on a page; `acts` counts them."""
 
     page: Page
     acts: int = 0

@@ -83,7 +83,7 @@ def save(page: Page) -> None:
 
 
 def written(daemon: Daemon) -> Any:
-    """What the page has set."""
+    """Read the settings that the page has set."""
     path = Path(daemon.home) / "settings.overrides.yaml"
     return yaml.safe_load(path.read_text()) or {} if path.exists() else {}
 

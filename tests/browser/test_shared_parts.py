@@ -1,4 +1,4 @@
-"""What all pages share: texts, tables, keys, dialogs, the theme; each part is drawn by itself on a real page."""
+"""Parts that all pages share: texts, tables, keys, dialogs, the theme; each part is drawn by itself on a real page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was typed becomes the command that was meant, and a slip of the finger becomes no task."""
+"""A typed line becomes the command that was meant, and a slip of the finger becomes no task."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_the_completion_script_names_the_program(home: Home, shell: str) -> None
 
 
 def completed(home: Home, line: str) -> list[str]:
-    """What bash is offered at the end of a line."""
+    """List the completions that bash is offered at the end of a line."""
     place = str(line.count(" "))
     result = home.run(_NIGHTSHIFT_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=place)
     return [offer.partition(",")[2] for offer in result.out.split()]

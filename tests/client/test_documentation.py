@@ -36,7 +36,7 @@ def commands() -> Iterator[str]:
 
 
 def named_commands(text: str) -> Iterator[str]:
-    """What a page has its reader type: in back-ticks, and at the beginning of lines of blocks."""
+    """List the commands that a page has its reader type: in back-ticks, and at the beginning of lines of blocks."""
     typed = "\n".join(
         (*re.findall(r"`([^`\n]+)`", text), *re.findall(r"^(?:\$ )?(nightshift .*)$", text, re.MULTILINE))
     )

@@ -1,4 +1,4 @@
-"""Which options may stand together, and how a new task is put into words."""
+"""Options that may stand together, and the words of a new task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown of a task and of the work: why it failed, what it changed, the brief; within eighty columns."""
+"""The display of a task and of the work: why it failed, what it changed, the brief; within eighty columns."""
 
 from __future__ import annotations
 

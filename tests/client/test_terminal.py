@@ -1,4 +1,4 @@
-"""What a person sees on a terminal: colours, tables, the prompt."""
+"""The terminal of a person: colours, tables, the prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered of settings is what all of them say, and holds only while nothing they are read from changes."""
+"""Settings are remembered as all sources give them, and only while no source changes."""
 
 from __future__ import annotations
 

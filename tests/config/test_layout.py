@@ -1,4 +1,4 @@
-"""Where things lie in the layout of an installed Nightshift."""
+"""Paths in the layout of an installed Nightshift."""
 
 from __future__ import annotations
 

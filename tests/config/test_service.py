@@ -1,4 +1,4 @@
-"""What a service manager says in the environment."""
+"""The words of a service manager in the environment."""
 
 from nightshift.config.service import VARIABLES, ServiceManager, service_manager_in
 

@@ -1,4 +1,4 @@
-"""What readers found, as it stands with an attempt: for the change as it is, and for no other."""
+"""Findings of readers, as they stand with an attempt: for the change as it is, and for no other."""
 
 from __future__ import annotations
 

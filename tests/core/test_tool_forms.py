@@ -1,4 +1,4 @@
-"""Which form of tool calls follows from what a model did."""
+"""The form of tool calls that follows from a model's record."""
 
 from __future__ import annotations
 

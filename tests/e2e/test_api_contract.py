@@ -21,7 +21,7 @@ LEFT_OUT = "positive_data_acceptance"
 CONFIGURED = """[checks.negative_data_rejection]
 expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "428", "429", "5xx"]
 """
-"""What schemathesis expects of a refusal, and 413: a list with too many items is refused by its bytes already."""
+"""The statuses that schemathesis expects of a refusal, and 413: a list with too many items is refused by its bytes."""
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from tests.support.sandboxes import runtime
 from tests.support.wire_server import WireServer
 
 USD = 1000
-"""What a million tokens cost."""
+"""The price of a million tokens."""
 
 
 class Breaking:

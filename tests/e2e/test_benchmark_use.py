@@ -1,4 +1,4 @@
-"""What a benchmark has shown decides who begins a repository's tasks, and how it works: by the real daemon."""
+"""A benchmark's result decides who begins a repository's tasks, and how it works: by the real daemon."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def until_at_last(condition: Callable[[], bool]) -> None:
 
 
 def held(daemon: Daemon) -> dict[str, str]:
-    """What holds tasks back, by source, with its reason."""
+    """Read the pauses that hold tasks back, by source, with the reason."""
     return {hold["source"]: hold["reason"] for hold in daemon.get("/api/status")["holds"]}
 
 

@@ -1,4 +1,4 @@
-"""What happens when things stop: kill -9, shutdown, cancel, pause, no model."""
+"""Interruptions: kill -9, shutdown, cancel, pause, no model."""
 
 from __future__ import annotations
 

@@ -45,13 +45,13 @@ class Inspector:
         )
 
     def ask(self, method: str, *more: str) -> Any:
-        """What a method gives."""
+        """Return the answer of a method."""
         done = self.run(method, *more)
         assert done.returncode == 0, done
         return json.loads(done.stdout)
 
     def call(self, tool: str, **given: object) -> Any:
-        """What a tool gives."""
+        """Return the answer of a tool."""
         pairs = [word for name, value in given.items() for word in ("--tool-arg", f"{name}={value}")]
         return self.ask("tools/call", "--tool-name", tool, *pairs)
 

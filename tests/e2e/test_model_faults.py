@@ -1,4 +1,4 @@
-"""What servers of models do wrong, through the real daemon: tasks wait and are done when the server is well again."""
+"""Faults of model servers, through the real daemon: tasks wait and are done when the server is well again."""
 
 from __future__ import annotations
 

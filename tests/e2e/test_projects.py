@@ -100,7 +100,7 @@ class Model:
 
 
 def bare_pytest(folder: Path, libraries: Path) -> str:
-    """What `pytest` says in a folder, where only what its requirements name is there beside pytest."""
+    """Return pytest's output in a folder that has pytest and the packages of its requirements only."""
     names = (folder / "requirements.txt").read_text().split()
     wanted = [name for name in names if name != "pytest"]
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--find-links", str(libraries.parent / "index")]

@@ -43,7 +43,7 @@ def answers() -> Readers:
 
 
 def found(daemon: Daemon, task_id: int) -> list[tuple[str, str, str]]:
-    """What readers found in the first attempt of a task, as its page has it."""
+    """Read the readers' findings in the first attempt of a task, as its page has them."""
     course = daemon.get(f"/api/task/{task_id}/timeline")
     numbers = [step["step_no"] for each in course["tries"] for step in each["steps"] if step["findings"]]
     steps = [daemon.get(f"/api/task/{task_id}/step/1/{number}") for number in numbers]

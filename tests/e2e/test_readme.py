@@ -54,7 +54,7 @@ REFUSED = {
     "nightshift retry 7": "task 7 is done",
     "nightshift integrate 5": "main is checked out in",
 }
-"""What has nothing to do here, with the reason that it tells."""
+"""The commands that have nothing to do here, with the reason that they tell."""
 
 
 def answer(phase: str, messages: list[dict[str, str]]) -> str:

@@ -1,4 +1,4 @@
-"""What holds for a repository, end to end: set over the API and at the command line, found, applied to tasks."""
+"""Settings of a repository, end to end: set over the API and at the command line, found, applied to tasks."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def daemon(tmp_path: Path, server: WireServer) -> Iterator[Daemon]:
 
 
 def prompts(server: WireServer, phase: str = "CODING") -> list[str]:
-    """What the model was asked in a phase."""
+    """Read the request to the model in a phase."""
     return [text(request) for request in server.requests if request.phase == phase]
 
 
@@ -38,7 +38,7 @@ def text(request: Recorded) -> str:
 
 
 def said(daemon: Daemon, *words: str) -> str:
-    """What the command prints."""
+    """Return the output of the command."""
     program = [daemon.program[0], str(ROOT / "cli.py"), "say", *words]
     done = subprocess.run(
         program, env=daemon.environment(), cwd=daemon.home, capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""What a service manager hears from the real daemon, and when it hears nothing more."""
+"""Messages of the real daemon to a service manager, and when they end."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def waits(daemon: Daemon, whole: int) -> bool:
 
 
 def shares(home: Path, whole: int) -> list[tuple[int, float]]:
-    """What each part may use: model calls and dollars."""
+    """The allowance of each part: model calls and dollars."""
     path = home / "db" / "agent_logs.sqlite"
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as conn:
         specs = conn.execute("SELECT spec FROM task_specs WHERE task_id > ?", (whole,)).fetchall()

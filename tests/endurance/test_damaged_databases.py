@@ -1,4 +1,4 @@
-"""Whatever happens to the bytes of a database: after the daemon's own start it is sound, and nothing is silently lost.
+"""Damaged bytes of a database: after the daemon's own start it is sound, and nothing is silently lost.
 
 Each case takes the files of a home that was lived in, damages the database, opens it the way the daemon does, and then
 holds each task of before against what is there: it has its state, or the report names it.

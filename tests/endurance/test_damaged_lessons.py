@@ -1,4 +1,4 @@
-"""Whatever pages of a home's database are overwritten: after the next start tasks are done and lessons are recalled."""
+"""Overwritten pages of a home's database: after the next start tasks are done and lessons are recalled."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def server(answers: Answers) -> Iterator[WireServer]:
 
 
 def ruin(home: Path) -> None:
-    """What a failing disk leaves: the database is noise, its log is gone."""
+    """Damage a database as a failing disk does: the file is noise, its log is gone."""
     database = home / "db" / "agent_logs.sqlite"
     database.write_bytes(b"\xa5" * database.stat().st_size)
     database.with_name(database.name + "-wal").unlink()

@@ -19,7 +19,7 @@ from tests.support.git_repo import make_repo
 
 @dataclass
 class Bench:
-    """What a test of the git manager works with."""
+    """The parts that a test of the git manager works with."""
 
     root: Path
     now: datetime = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""What the benchmark asks of git: commits with what they changed, and a copy of one that leads nowhere else."""
+"""The benchmark's questions to git: commits with what they changed, and a copy of one that leads nowhere else."""
 
 from pathlib import Path
 

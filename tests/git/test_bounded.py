@@ -1,4 +1,4 @@
-"""What the git manager keeps open and in memory does not grow with the repositories and commits it has seen."""
+"""The git manager's open files and memory do not grow with the repositories and commits it has seen."""
 
 from __future__ import annotations
 

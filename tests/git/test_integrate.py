@@ -17,7 +17,7 @@ from tests.support.git_repo import git, write
 
 
 def land(manager: GitManager, where: Workspace, change: Change) -> Commit:
-    """What the executor does, without a judge."""
+    """Integrate as the executor does, without a judge."""
     made = manager.commit(where, where.base, change, message(where.task_id))
     assert made
     while True:

@@ -34,7 +34,7 @@ NAMES = [
 
 
 def listed_at(root: str, load: Callable[[str], bytes]) -> Listing[Record]:
-    return Listing[Record]().patched(differing("", root, load))
+    return Listing[Record]().patch(differing("", root, load))
 
 
 def test_a_tree_reads_as_git_lists_it(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def chosen() -> st.SearchStrategy[dict[str, int]]:
 def test_a_listing_by_what_differs_is_the_whole_listing(before: dict[str, int], after: dict[str, int]) -> None:
     trees: dict[str, bytes] = {}
     old, new = stored(before, trees), stored(after, trees)
-    listed = listed_at(old, trees.__getitem__).patched(differing(old, new, trees.__getitem__))
+    listed = listed_at(old, trees.__getitem__).patch(differing(old, new, trees.__getitem__))
     assert list(listed.items()) == [(path, Record("100644", f"{after[path]:040x}")) for path in sorted(after)]
     changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     assert differing(old, new, trees.__getitem__).keys() == changed
@@ -99,7 +99,7 @@ def test_of_a_name_that_a_hand_made_tree_has_twice_the_last_counts() -> None:
     trees = {"1" * 40: entry(1) + entry(2), "2" * 40: entry(1), "3" * 40: entry(2) + entry(1)}
     for old in trees:
         for new in trees:
-            listed = listed_at(old, trees.__getitem__).patched(differing(old, new, trees.__getitem__))
+            listed = listed_at(old, trees.__getitem__).patch(differing(old, new, trees.__getitem__))
             assert listed == listed_at(new, trees.__getitem__)
 
 
@@ -113,7 +113,7 @@ def test_hand_made_trees_in_any_order_differ_as_they_are_listed(before: bytes, a
     load = {"1" * 40: before, "2" * 40: after}.__getitem__
     old, new = (listed_at(number * 40, load) for number in "12")
     differ = differing("1" * 40, "2" * 40, load)
-    assert old.patched(differ) == new
+    assert old.patch(differ) == new
     assert differ.keys() == {name for name in {*old, *new} if old.get(name) != new.get(name)}
 
 

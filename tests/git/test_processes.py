@@ -126,7 +126,7 @@ def test_a_stop_ends_what_runs_and_nothing_starts_after_it(repo: Path, tmp_path:
 
 @pytest.mark.parametrize("name", ["KILL", "TERM", "SEGV"])
 def test_a_command_that_another_one_ended_is_no_answer(tmp_path: Path, name: str) -> None:
-    """Whatever ended git, nothing is known of what was asked; the task waits instead of failing."""
+    """An ended git leaves the question open, whatever ended it; the task waits instead of failing."""
     (tmp_path / "git").write_text(f"#!/bin/sh\nkill -{name} $$\n")
     (tmp_path / "git").chmod(0o755)
     killed = Git(tmp_path, {"PATH": f"{tmp_path}:/usr/bin:/bin"})

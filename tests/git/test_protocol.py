@@ -1,4 +1,4 @@
-"""What git is told and what it answers."""
+"""The input and the answers of git."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.support.git_repo import make_repo
 def test_what_a_push_refused_is_read_by_name() -> None:
     moved, same = " \tab:refs/heads/x\tab..cd", "=\tgh:refs/heads/y\t[up to date]"
     answer = f"To /r\n{moved}\n!\tef:refs/notes/n\t[rejected] (fetch first)\n{same}\nDone"
-    assert protocol.refused(answer) == {"refs/notes/n"}
-    assert protocol.refused("fatal: no route") == frozenset()
+    assert protocol.read_refused(answer) == {"refs/notes/n"}
+    assert protocol.read_refused("fatal: no route") == frozenset()
 
 
 def test_an_excerpt_shows_each_conflict_with_its_surroundings() -> None:

@@ -146,7 +146,7 @@ def test_another_wording_is_another_commit_of_the_same_tree(bench: Bench) -> Non
     where, made = land(bench, 1, THREE)
     tip = bench.git.tip(where)
     draft = bench.git.revert(where, made.id, tip, revert_message("t", made.id, 1, "draft"))
-    final = bench.git.reworded(where, draft, revert_message("t", made.id, 1, "3 tests passed"))
+    final = bench.git.reword(where, draft, revert_message("t", made.id, 1, "3 tests passed"))
     assert (final.tree, final.parent) == (draft.tree, draft.parent)
     assert "3 tests passed" in bench.git.describe(where, final.id).message
     assert bench.git.changed(where, tip, final.id) == set(THREE)

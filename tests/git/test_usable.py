@@ -1,4 +1,4 @@
-"""What is said of a repository that a task names before the task is taken."""
+"""The check of a repository that a task names, before the task is taken."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ ENTRIES: dict[str, Entry] = {**SECRETS, **PRIVILEGE, **RESOURCES, **NETWORK, **P
 LEFTOVERS = ("files", "process", "abstract_socket", "port", "shared_memory", "message_queue", "keys", "terminal")
 """Programs of two halves: what one leaves, the other looks for, beside it and after it."""
 STAYS = frozenset({"files", "process", "shared_memory", "message_queue", "keys"})
-"""What of it outlives a job in the process isolation; beside a job all of it is open there."""
+"""The payloads that outlive a job in the process isolation; beside a job all of it is open there."""
 
 OPEN = frozenset({
     "secrets/private_key", "secrets/dotfiles", "secrets/database", "secrets/token_by_climbing", "secrets/other_project",
@@ -155,4 +155,4 @@ OPEN = frozenset({
     "resources/busy_children", "resources/child_without_a_trace",
     *NETWORK, *PROCESSES,
 }) - {"processes/rises_in_rank"}  # fmt: skip
-"""What succeeds in the process isolation. The rest meets limits, a clean environment, closed descriptors, or a user."""
+"""The payloads that succeed in the process isolation; the rest meets limits, closed descriptors, or a user."""

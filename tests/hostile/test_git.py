@@ -169,7 +169,7 @@ NAIVE = (
 
 
 def works_naively(repo: Path) -> None:
-    """What a daemon does that trusts the repository: it calls git in the owner's folder."""
+    """Act as a daemon that trusts the repository: it calls git in the owner's folder."""
     write(repo, {"b.py": "b = 2\n"})
     for words in NAIVE:
         command = ["git", *IDENTITY, *words]

@@ -10,7 +10,7 @@ import pytest
 
 from nightshift.agent.draft import Draft
 from nightshift.agent.replies import reader
-from nightshift.agent.view import View, misplaced
+from nightshift.agent.view import View, find_misplacement
 from nightshift.core.code.paths import git_folder
 from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BadReply, GitError, InvalidTask, MergeConflict, SandboxError
@@ -68,7 +68,7 @@ def test_git_takes_a_folder_that_leaves_its_objects_to_another(tmp_path: Path, m
 
 
 def taken(change: dict[str, str], base: dict[str, str]) -> dict[str, str | None]:
-    """What of a model's reply becomes part of its change."""
+    """Return the part of a model's reply that becomes part of its change."""
     entries = [{"path": path, "content": text} for path, text in change.items()]
     draft = Draft(TextTree(base), {}, TaskSpec(description="x"))
     with contextlib.suppress(BadReply):
@@ -166,8 +166,8 @@ def test_nothing_is_taken_back_that_would_leave_a_repository(tmp_path: Path, mar
 
 def test_a_test_of_the_agents_own_completes_none() -> None:
     base = TextTree({"docs/HEAD": HEAD, "a.py": ""})
-    assert "for a repository" in str(misplaced("docs/refs/test_a.py", View(base, {})))
-    assert misplaced("docs/test_a.py", View(base, {})) is None
+    assert "for a repository" in str(find_misplacement("docs/refs/test_a.py", View(base, {})))
+    assert find_misplacement("docs/test_a.py", View(base, {})) is None
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ _BARE: dict[str, Seen] = {}
 
 
 async def bare(name: str, env_secret: str) -> Seen:
-    """What a program does without a sandbox; it is run once, whatever the number of isolations."""
+    """Run a program without a sandbox, once, whatever the number of isolations."""
     if name not in _BARE:
         _BARE[name] = await ENTRIES[name].attack.bare(env_secret)
     return _BARE[name]

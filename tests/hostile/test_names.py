@@ -38,7 +38,7 @@ def steers_git(root: Path, name: str) -> bool:
 
 
 def seen_as(path: Path) -> bool:
-    """What macOS and Windows make of a name: some characters ignored, no case, ends cut, short names."""
+    """Read a name as macOS and Windows do: some characters ignored, no case, ends cut, short names."""
     first = unicodedata.normalize("NFKC", path.parts[0])
     plain = "".join(c for c in first if c not in IGNORED).casefold().partition(":")[0].rstrip(". ")
     return plain in {".git", "git~1", ".gitmodules", "gi7eba~1"}
@@ -121,7 +121,7 @@ NAMES = {
 
 
 def taken_from_a_model(change: dict[str, str], asked: str = "x") -> dict[str, str | None]:
-    """What of a model's reply becomes part of its change."""
+    """Return the part of a model's reply that becomes part of its change."""
     entries = [{"path": path, "content": text} for path, text in change.items()]
     draft = Draft(TextTree(), {}, TaskSpec(description=asked))
     with contextlib.suppress(BadReply):
@@ -130,7 +130,7 @@ def taken_from_a_model(change: dict[str, str], asked: str = "x") -> dict[str, st
 
 
 def naive(root: Path, path: str) -> None:
-    """What a daemon does that trusts a model: it writes the file where it is told to."""
+    """Act as a daemon that trusts a model: it writes the file where it is told to."""
     target = root / "tree" / path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text("touched")

@@ -1,4 +1,4 @@
-"""What one job leaves to the next, and what two jobs at once can do to each other."""
+"""Traces that one job leaves to the next, and effects of two jobs at once on each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hostile code prints and raises: a naive log, terminal, page or prompt obeys it, and none of ours does.
+"""Output and exceptions of hostile code: a naive log, terminal, page or prompt obeys them, and none of ours does.
 
 Each text is printed and raised by a test that really runs in a sandbox; what the verdict says of it goes where verdicts
 go: into the event log and its file, onto a page, into the next prompt.
@@ -63,7 +63,7 @@ def ends_its_quotation(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What is written, and what it does to whoever shows it as it is."""
+    """A hostile text, and its effect on whoever shows it as it is."""
 
     raw: bytes
     harm: Callable[[str], bool]
@@ -132,7 +132,7 @@ def test_what_is_printed_and_raised_harms_nobody_who_shows_it(
     assert not is_endless(said)
     assert not makes_a_record(said)
     assert not is_markup(page(said))
-    assert not ends_its_quotation_in(text.quoted("output", said))
+    assert not ends_its_quotation_in(text.quote("output", said))
     line = logged(output.raw.decode("utf-8", "replace"), tmp_path)
     assert not obeyed_by_a_terminal(line.rstrip("\n"))
     assert not tells_a_secret(line)
@@ -153,7 +153,7 @@ def ends_its_quotation_in(prompt: str) -> bool:
 
 
 def logged(text: str, folder: Path) -> str:
-    """What the log's file has after an event that says it."""
+    """Read the log's file after an event that has the text."""
     log = FileLog(folder / "agent.log")
     with open_store(folder / "agent.sqlite", secrets=(SECRET,)) as store:
         store.events.subscribe(log)

@@ -21,7 +21,7 @@ SEES = {
     "a new file of the workspace": "open('/work/report.xml', 'w'); answer = 'written'",
     "a new file below /tmp": "open('/tmp/found', 'w'); answer = 'written'",
 }
-"""What a service tries of the files of a run."""
+"""The attempts of a service on the files of a run."""
 OTHERS = """
 import os, signal
 me, found = os.getpid(), []

@@ -40,7 +40,7 @@ def reached(name: str, folder: Path) -> bool:
 
 
 def waiting(descriptor: int) -> bytes:
-    """What could be read there now."""
+    """Read the text that the terminal shows now."""
     os.set_blocking(descriptor, False)
     try:
         return os.read(descriptor, 1000)

@@ -32,7 +32,7 @@ RUNNER = asyncio.Runner()
 
 @dataclass(frozen=True)
 class Store:
-    """What stands on a database."""
+    """The parts that stand on a database."""
 
     db: Database
     events: EventLog

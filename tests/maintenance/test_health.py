@@ -1,4 +1,4 @@
-"""What healthy means, and that the watchdog follows it."""
+"""The meaning of healthy, and that the watchdog follows it."""
 
 from __future__ import annotations
 

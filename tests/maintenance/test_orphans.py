@@ -1,4 +1,4 @@
-"""What a dead daemon left is swept at the next start; what is somebody else's, or alive, is not."""
+"""Leftovers of a dead daemon are swept at the next start; what is somebody else's, or alive, is not."""
 
 from __future__ import annotations
 

@@ -272,7 +272,7 @@ async def test_what_grew_for_ever_is_bounded_by_a_setting(
     store: Store, table: str, fill: Callable[[Store], object], keep: dict[str, float], left: int
 ) -> None:
     fill(store)
-    spent = store.state.spent_total()
+    spent = store.state.sum_spent()
     await pruner(store, True, **{"lessons_days": 10_000, **keep}).run()
     store.clock.advance(200 * DAY_S)
     clock = pruner(store, True, **{"lessons_days": 10_000, **keep})
@@ -280,5 +280,5 @@ async def test_what_grew_for_ever_is_bounded_by_a_setting(
     store.clock.advance(2 * DAY_S)
     await clock.run()
     assert store.db.reader().execute(f"SELECT count(*) FROM {table}").fetchone()[0] == left
-    assert store.state.spent_total() == spent, "what was spent stays known"
+    assert store.state.sum_spent() == spent, "what was spent stays known"
     assert list(check_rows(store.db.reader())) == []

@@ -1,4 +1,4 @@
-"""What the service manager is told, against a real datagram socket."""
+"""Messages to the service manager, against a real datagram socket."""
 
 from __future__ import annotations
 

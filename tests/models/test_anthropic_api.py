@@ -1,4 +1,4 @@
-"""What is particular to Anthropic's API."""
+"""The peculiarities of Anthropic's API."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ PRICE = Price(input_per_million_usd=1.0, output_per_million_usd=5.0)
 PAIR = (Candidate(label=WORSE, price=PRICE), Candidate(label=BETTER, price=PRICE))
 """The owner's first is the worse one; prices are alike, so only rates decide."""
 LOOKED_AT = 20
-"""Who begins most of so many tasks is who was moved to."""
+"""Return the model that begins most of so many tasks."""
 
 Rates = Mapping[str, float]
 

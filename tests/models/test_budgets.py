@@ -163,7 +163,7 @@ PRICE = Price(input_per_million_usd=1.0, output_per_million_usd=10.0)
 
 @dataclass
 class SpendingRecord:
-    """What was used, and when."""
+    """The use of a budget, with its time."""
 
     clock: ManualClock
     rows: list[tuple[datetime, Spent]] = field(default_factory=list)

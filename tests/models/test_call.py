@@ -50,7 +50,7 @@ class Script(BaseModelHandler):
 
 
 def call(backend: BaseModelHandler, **more: Any) -> tuple[Completion | ModelUnavailable, list[Completion], float]:
-    """What came of it, what was lost, and how long it took."""
+    """The result of a call, its loss, and its duration."""
     lost: list[Completion] = []
 
     async def once() -> tuple[Completion | ModelUnavailable, float]:

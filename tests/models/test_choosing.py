@@ -1,4 +1,4 @@
-"""Which model is taken where none is named: by family, age and size; and what is recommended, in one table."""
+"""The choice of a model where none is named: by family, age and size; and the recommendations, in one table."""
 
 from __future__ import annotations
 

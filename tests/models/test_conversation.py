@@ -1,4 +1,4 @@
-"""Whatever a conversation went through, what is sent of it keeps the vendors' rules."""
+"""Conversations keep the vendors' rules when they are sent, whatever they went through."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ async def test_after_a_crash_every_reply_is_counted_exactly_once(setting: Gatewa
             await task.complete(ask(step_no=1, call_no=1))
             before = task.spent
         async with setting.gateway(backend(server)) as gateway:  # the daemon died in step 1 and was started again
-            resumed = gateway.task(spent=gateway.steps.spent_of(7))
+            resumed = gateway.task(spent=gateway.steps.sum_spent_of(7))
             for call_no in range(2):
                 assert (await resumed.complete(ask(step_no=1, call_no=call_no))).replayed
             assert replace(resumed.spent, model_s=0.0) == replace(before, model_s=0.0)
@@ -96,7 +96,7 @@ async def test_a_request_outside_a_task_is_answered_and_counted_too(setting: Gat
     with WireServer() as server:
         async with setting.gateway(backend(server)) as gateway:
             await gateway.handler.for_task(None, Limits(), Spent()).complete(ask(task_id=None))
-            assert gateway.state.spent_total().model_calls == 1
+            assert gateway.state.sum_spent().model_calls == 1
 
 
 # Patience.
@@ -242,8 +242,8 @@ async def test_the_owner_s_word_breaks_off_the_request_alone_and_what_was_writte
             assert not worker.cancelled()
             await asyncio.to_thread(server.until, lambda: server.requests[0].gone)
             # The database's writer is a thread of its own.
-            await asyncio.to_thread(server.until, lambda: gateway.state.spent_total().model_calls)
-            assert model.spent.model_calls == gateway.state.spent_total().model_calls == 1
+            await asyncio.to_thread(server.until, lambda: gateway.state.sum_spent().model_calls)
+            assert model.spent.model_calls == gateway.state.sum_spent().model_calls == 1
             assert model.spent.tokens_out > 100
             assert live.open() == []
             assert (await model.complete(ask(heard=4))).text.startswith("word")
@@ -498,7 +498,7 @@ async def test_calls_at_once_do_not_overspend(setting: GatewaySetup) -> None:
             done = await asyncio.gather(
                 *(gateway.task(n).complete(ask(task_id=n)) for n in range(1, 41)), return_exceptions=True
             )
-            spent = gateway.state.spent_total().tokens
+            spent = gateway.state.sum_spent().tokens
     answered = [each for each in done if isinstance(each, Completion)]
     assert len(answered) == len(server.requests)
     assert all(isinstance(each, Completion | Parked) for each in done)
@@ -544,5 +544,5 @@ async def test_a_reply_that_broke_off_was_paid_for_too(setting: GatewaySetup) ->
             assert task.spent.model_calls == 2
             assert task.spent.tokens_out > completion.tokens_out + 100
             assert task.spent.cost_usd > (completion.cost_usd or 0) * 1.2
-            assert gateway.state.spent_total().model_calls == 2
+            assert gateway.state.sum_spent().model_calls == 2
             assert (await gateway.task().complete(ask())).text == completion.text

@@ -1,4 +1,4 @@
-"""What is particular to GPT4All: it runs in this process, so nothing may crash or outlive it."""
+"""The peculiarities of GPT4All: it runs in this process, so nothing may crash or outlive it."""
 
 from __future__ import annotations
 

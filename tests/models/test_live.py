@@ -1,4 +1,4 @@
-"""What models write just now: who is told of it, and how little of it is kept."""
+"""The text that models write just now: its readers, and how little of it is kept."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def process_of(backend: LlamaCppBackend) -> psutil.Process:
 
 
 def is_generating(backend: LlamaCppBackend) -> bool:
-    """What the engine itself says."""
+    """Return the engine's own answer."""
     assert backend._server
     api = backend._server.api
     assert api

@@ -91,13 +91,13 @@ async def test_an_outage_of_a_night_is_few_requests_and_everybody_is_answered_in
             assert len(night.due) == 30
             assert all("going on at" in reason for reason in night.reasons)
             await asyncio.wrap_future(gateway.db.write(lambda _conn: None))
-            lost = gateway.state.spent_total()
+            lost = gateway.state.sum_spent()
             assert lost.model_calls == (len(server.requests) if fault["kind"] == "quiet" else 0)
             assert bool(lost.tokens) == (fault["kind"] == "quiet")
             server.heal()
             await night.until(EVENING + timedelta(hours=10.1))  # without credit it is asked once an hour
             assert night.due == {}
-            assert gateway.state.spent_total().model_calls == lost.model_calls + 30
+            assert gateway.state.sum_spent().model_calls == lost.model_calls + 30
 
 
 async def test_a_stated_time_is_kept_to_the_minute_over_hours_restarts_and_a_server_that_comes_and_goes(

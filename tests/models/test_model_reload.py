@@ -102,7 +102,7 @@ async def test_a_raised_total_lets_go_on_and_what_was_spent_still_counts(setting
             assert len(server.requests) == asked
             gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(total=Limits(tokens=600)))
             await until_parked(gateway, range(40, 60))
-            assert gateway.state.spent_total().tokens <= 600
+            assert gateway.state.sum_spent().tokens <= 600
             assert asked < len(server.requests) < 2.5 * asked
             (state,) = gateway.handler.status()
             assert state.calls == len(server.requests), "the counts of a model that stays go on"
@@ -157,7 +157,7 @@ async def test_tasks_that_wait_are_told_of_the_new_backends(setting: GatewaySetu
 
 
 async def test_saved_settings_say_nothing_of_whether_a_model_is_there(setting: GatewaySetup) -> None:
-    """What was seen stays until the new look has an answer, and that look is made at once."""
+    """The models seen before stay until the new look has an answer, and that look is made at once."""
     with WireServer() as server:
         async with setting.gateway(backend(server)) as gateway:
             (before,) = await gateway.handler.probe()

@@ -1,4 +1,4 @@
-"""What is particular to Ollama: one context size a model, for good."""
+"""The peculiarities of Ollama: one context size a model, for good."""
 
 from __future__ import annotations
 

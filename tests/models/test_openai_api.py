@@ -1,4 +1,4 @@
-"""What is particular to OpenAI's API and to the many servers that resemble it."""
+"""The peculiarities of OpenAI's API and of the many servers that resemble it."""
 
 from __future__ import annotations
 

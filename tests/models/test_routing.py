@@ -91,7 +91,7 @@ def right(chosen: Sequence[tuple[str, str]], assignment: Mapping[str, str]) -> f
 
 
 def cost(chosen: Sequence[tuple[str, str]], rates: Rates) -> float:
-    """What attempts are expected to cost, in USD."""
+    """The expected cost of attempts, in USD."""
     return sum(COST[label] + (1 - rates[kind][label]) * COST[STRONG] for kind, label in chosen)
 
 
@@ -144,7 +144,7 @@ def test_the_same_lot_gives_the_same_route() -> None:
 
 
 def usual(candidates: Sequence[Candidate], results: Results) -> Route:
-    """What is decided where nothing is drawn at random."""
+    """Decide where nothing is drawn at random."""
     return next(
         route for seed in range(100) if not (route := decide(candidates, results, "library", seed=str(seed))).explored
     )
@@ -300,7 +300,7 @@ def models(tmp_path: Path) -> Iterator[Models]:
 
 
 async def first(gateway: Gateway, task_id: int = 7, **more: Any) -> str:
-    """Who answers."""
+    """Return the model that answers."""
     return (await gateway.task(task_id).complete(ask(task_id=task_id, **{"kind": Kind.LIBRARY, **more}))).text
 
 

@@ -1,4 +1,4 @@
-"""What a refusal teaches: a missing feature, a lower limit, a window; for a week, and never the loss of a limit."""
+"""Lessons of a refusal: a missing feature, a lower limit, a window; for a week, and never the loss of a limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What arrives below the vendors' packages: bounded, noted, and set right where it is no sound stream of events."""
+"""The bytes below the vendors' packages: bounded, noted, and set right where they are no sound stream of events."""
 
 from __future__ import annotations
 

@@ -340,7 +340,7 @@ async def test_calls_that_share_an_index_are_told_apart_by_their_ids(index: int 
 
 
 class Taught:
-    """What is known of every model."""
+    """Return the facts about every model."""
 
     def __init__(self, known: KnownForms) -> None:
         self.counts = known

@@ -189,7 +189,7 @@ def test_a_question_takes_an_answer_and_its_default_where_it_is_granted_without(
 
 
 def told(store: Store) -> list[str]:
-    """What the log says of answers."""
+    """Read the answers in the log."""
     return [event.message for event in store.events.after(0, limit=1000) if event.kind is Kind.ANSWERED]
 
 

@@ -1,4 +1,4 @@
-"""What the queue knows of budgets: what a task used by the ledger, where a retry begins, and who is let go."""
+"""Budgets in the queue: a task's use by the ledger, the beginning of a retry, and the tasks that are let go."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_lost_replies_and_those_of_no_step_count_wherever_the_task_is_put_down(s
     pay(store, task, 1)
     held = store.queue.wait_for_owner(task.id, task.fence, "more?", (MORE,)).result()
     assert (held.status, held.spent.model_calls) == (Status.WAITING, 3)
-    assert store.steps.spent_of(task_id).tokens == 270
-    assert store.state.spent_total().unpriced == 3
+    assert store.steps.sum_spent_of(task_id).tokens == 270
+    assert store.state.sum_spent().unpriced == 3
 
 
 def test_a_retry_counts_from_what_was_spent_before_it_and_forgets_nothing(store: Store) -> None:
@@ -65,7 +65,7 @@ def test_a_retry_counts_from_what_was_spent_before_it_and_forgets_nothing(store:
     again = store.queue.retry(task_id).result()
     assert again.spent_before.tokens == 90
     assert again.spent_before.model_calls == 1
-    assert store.state.spent_total().tokens == 90
+    assert store.state.sum_spent().tokens == 90
 
 
 def test_an_attempt_that_goes_on_by_itself_has_no_new_budget(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""What a task's row repeats of its specification, for lists: from the migration on, and however tasks come in."""
+"""The columns of a task's row for lists: from the migration on, and however tasks come in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an owner says to a task: who takes it, what is kept of it, and how the worker learns of it."""
+"""An owner's messages to a task: their reader, their record, and how the worker learns of them."""
 
 from __future__ import annotations
 

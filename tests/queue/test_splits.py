@@ -150,12 +150,12 @@ def test_what_parts_used_counts_for_the_whole_until_its_owner_asks_again(store: 
     for task_id in (whole.id, 2, 4):
         request = ModelRequest(phase=Phase.CODING, messages=(), task_id=task_id)
         store.steps.save_reply(request, Completion(text="", backend="b", model="m", tokens_in=5, cost_usd=0.5)).result()
-    assert store.queue.spent_on_subtasks(whole.id) == Spent(model_calls=2, tokens_in=10, cost_usd=1.0)
-    assert store.queue.spent_on_subtasks(2) == Spent()
+    assert store.queue.sum_spent_on_subtasks(whole.id) == Spent(model_calls=2, tokens_in=10, cost_usd=1.0)
+    assert store.queue.sum_spent_on_subtasks(2) == Spent()
     store.queue.cancel(whole.id).result()
     store.queue.retry(whole.id).result()
     claim(store)
-    assert store.queue.spent_on_subtasks(whole.id) == Spent()
+    assert store.queue.sum_spent_on_subtasks(whole.id) == Spent()
 
 
 def test_a_task_that_waits_for_parts_makes_sense_to_who_looks_for_damage(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""What the queue promises on whatever store it is kept: one suite, run against every implementation.
+"""The promises of the queue on every store: one suite, run against every implementation.
 
 A new store adds its opener to `STORES` and passes. Only the ports (`nightshift.queue.store.Store`, `Journal`) and the
 queue on top of them are used; where the rules have to be got round, plain SQL on the tables is.
@@ -73,7 +73,7 @@ STORES: dict[str, Opener] = {"sqlite": sqlite}
 
 @dataclass(frozen=True)
 class Place:
-    """Where a store is, so that a test can open it as often as it likes."""
+    """The place of a store, so that a test can open it as often as it likes."""
 
     folder: Path
     clock: HandClock

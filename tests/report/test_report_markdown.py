@@ -24,7 +24,7 @@ def flat(text: str) -> str:
 
 
 def inline(text: str) -> list[Token]:
-    """What a reader finds in a text that stands alone: one paragraph, and its pieces."""
+    """Parse a text that stands alone as a reader does: one paragraph, and its pieces."""
     tokens = READER.parse(text)
     assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"], tokens
     return tokens[1].children or []

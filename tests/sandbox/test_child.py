@@ -80,7 +80,7 @@ async def test_what_is_under_way_is_finished_before_a_cancellation_goes_on() -> 
         await asyncio.sleep(0.2)
         done.append(1)
 
-    running = asyncio.create_task(child.uninterrupted(work()))
+    running = asyncio.create_task(child.finish_uninterrupted(work()))
     for _ in range(3):
         await asyncio.sleep(0.02)
         running.cancel()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
 from nightshift.core.text.masking import MASK, Masker
-from nightshift.sandbox.cleaning import MAX_TEXT, cleaned, printed
+from nightshift.sandbox.cleaning import MAX_TEXT, clean, print_output
 from tests.support.sandboxes import Judge
 
 SECRET = "daemon-secret-0123456789abcdef"
@@ -56,7 +56,7 @@ def assert_harmless(text: str) -> None:
 
 
 def test_every_text_of_a_verdict_is_masked_printable_and_bounded() -> None:
-    verdict = cleaned(verdict_of(HOSTILE + "x" * 300_000), MASKED)
+    verdict = clean(verdict_of(HOSTILE + "x" * 300_000), MASKED)
     found = list(texts(verdict))
     assert len(found) > 12
     for text in found:
@@ -69,8 +69,8 @@ def test_every_text_of_a_verdict_is_masked_printable_and_bounded() -> None:
 
 @given(st.text(alphabet=st.characters(), max_size=40))
 def test_cleaning_twice_changes_nothing_more_and_what_decides_stays(text: str) -> None:
-    once = cleaned(verdict_of(text), MASKED)
-    assert cleaned(once, MASKED) == once
+    once = clean(verdict_of(text), MASKED)
+    assert clean(once, MASKED) == once
     assert (once.passed, once.results[0].result, once.evidence.label) == (False, Result.FAILED, Label.TESTS_PASSED)
     assert once.failing == frozenset(once.evidence.ids)
 
@@ -87,12 +87,12 @@ def test_cleaning_twice_changes_nothing_more_and_what_decides_stays(text: str) -
     ],
 )
 def test_printed_output_is_what_a_terminal_shows_in_the_end(raw: str, shown: str) -> None:
-    assert printed(raw, MASKED) == shown
+    assert print_output(raw, MASKED) == shown
 
 
 @given(st.text(alphabet="ab\x1b[]m;0\x07\r\n\\"))
 def test_printed_output_holds_nothing_that_a_terminal_obeys(raw: str) -> None:
-    found = printed(raw, MASKED)
+    found = print_output(raw, MASKED)
     assert not {"\x1b", "\x07", "\r"} & set(found)
     assert found.count("\n") == raw.count("\n")
 
@@ -101,7 +101,7 @@ def test_paths_that_were_dropped_are_told_as_they_are() -> None:
     dropped = {"sk-proj-abcdefghij0123456789.py": "steers"}
     verdict = verdict_of("x")
     evidence = dataclasses.replace(verdict.evidence, dropped=dropped, suites={"test_a.py": "given"})
-    after = cleaned(dataclasses.replace(verdict, evidence=evidence), MASKED).evidence
+    after = clean(dataclasses.replace(verdict, evidence=evidence), MASKED).evidence
     assert (after.dropped, after.suites) == (dropped, {"test_a.py": "given"})
 
 

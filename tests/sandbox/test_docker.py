@@ -243,11 +243,11 @@ async def test_an_image_that_has_gone_is_found_again(box: DockerSandbox) -> None
 def test_an_image_is_made_once_and_older_ones_are_removed(box: DockerSandbox, api: Any) -> None:
     """With a root of one file, which is made in no time."""
     root = docker_image.Root(files=(), texts={"etc/hosts": "one"})
-    first = docker_image.made(box._engine, root, "nightshift-test")
+    first = docker_image.make_image(box._engine, root, "nightshift-test")
     made_at = api.inspect_image(first)["Created"]
-    assert docker_image.made(box._engine, root, "nightshift-test") == first
+    assert docker_image.make_image(box._engine, root, "nightshift-test") == first
     assert api.inspect_image(first)["Created"] == made_at
-    second = docker_image.made(box._engine, replace(root, texts={"etc/hosts": "two"}), "nightshift-test")
+    second = docker_image.make_image(box._engine, replace(root, texts={"etc/hosts": "two"}), "nightshift-test")
     assert second != first
     assert [image["RepoTags"] for image in api.images(name="nightshift-test")] == [[second]]
     api.remove_image(second)

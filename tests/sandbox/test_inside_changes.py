@@ -1,4 +1,4 @@
-"""Which files the trusted parent of a command takes for changed, whatever their times and sizes say."""
+"""The files that the trusted parent of a command takes for changed, whatever their times and sizes say."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_folders_that_changed_places_hold_other_files_of_the_same_size_and_time(
     before.newest += 1
     for old, new in (("one", "t"), ("two", "one"), ("t", "two")):
         Path(old).rename(new)
-    assert changes.told(before) == ({"one/x": "2", "two/x": "1"}, {})
+    assert changes.list_changes(before) == ({"one/x": "2", "two/x": "1"}, {})
 
 
 def test_what_was_changed_while_the_clock_stood_still_is_read() -> None:
@@ -44,7 +44,7 @@ def test_what_was_changed_while_the_clock_stood_still_is_read() -> None:
     Path("a").write_text("3")
     before.stamps["a"] = changes.stamp(os.lstat("a"))
     before.newest = before.stamps["a"][2]
-    assert changes.told(before) == ({"a": "3"}, {})
+    assert changes.list_changes(before) == ({"a": "3"}, {})
 
 
 def test_only_what_was_touched_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,5 +59,5 @@ def test_only_what_was_touched_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         return data
 
     monkeypatch.setattr(changes, "content", noted)
-    assert changes.told(before) == ({}, {})
+    assert changes.list_changes(before) == ({}, {})
     assert read == ["b"]

@@ -1,4 +1,4 @@
-"""What the recorder makes of the phases of a test, and how it is told what to do."""
+"""The recorder's report on the phases of a test, and its instructions."""
 
 from __future__ import annotations
 

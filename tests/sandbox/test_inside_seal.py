@@ -1,4 +1,4 @@
-"""Which functions outside of the tree count as changed."""
+"""The functions outside of the tree that count as changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nightshift.sandbox.inside import seal
     ids=lambda each: getattr(each, "__name__", each),
 )
 def test_what_is_replaced_is_named(monkeypatch: pytest.MonkeyPatch, holder: object, name: str) -> None:
-    before = seal.taken()
+    before = seal.take()
     usual = set(before.changed())
     monkeypatch.setattr(holder, name, lambda *_: None)
     found = set(before.changed()) - usual
@@ -26,14 +26,14 @@ def test_what_is_replaced_is_named(monkeypatch: pytest.MonkeyPatch, holder: obje
 
 
 def test_other_code_in_the_same_function_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = seal.taken()
+    before = seal.take()
     usual = set(before.changed())
     monkeypatch.setattr(filecmp.cmp, "__code__", (lambda f1, f2, shallow=True: True).__code__)
     assert "filecmp.cmp" in set(before.changed()) - usual
 
 
 def test_what_stays_as_it_is_does_not_count() -> None:
-    before = seal.taken()
+    before = seal.take()
     usual = before.changed()
     random.seed(1)
     json.dumps({"a": 1})

@@ -1,4 +1,4 @@
-"""What every isolation owes to those who use it. What only some of them offer stands in their own files."""
+"""The duties of every isolation. Those of some isolations stand in their own files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What shuts the code side of a split run off from the test side: real attempts, each beside one that succeeds."""
+"""The walls between the code side of a split run and the test side: real attempts, each beside one that succeeds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def other() -> Iterator[int]:
 
 
 def tried(work: str, *, restricted: bool) -> str:
-    """What an attempt in a process of its own comes to: `done` or the name of its error."""
+    """Return the result of an attempt in a process of its own: `done` or the name of its error."""
     first = "assert restrict()" if restricted else ""
     attempt = f"try:\n    {work}\n    print('done')\nexcept OSError as error:\n    print(type(error).__name__)\n"
     code = f"{SOURCE}\n{first}\n{attempt}"

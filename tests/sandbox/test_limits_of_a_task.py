@@ -1,4 +1,4 @@
-"""What a task says about its runs is in force inside: processes, cores, disk, memory; less and more than usual."""
+"""A task's limits are in force inside: processes, cores, disk, memory; less and more than usual."""
 
 from __future__ import annotations
 

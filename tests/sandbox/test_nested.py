@@ -136,7 +136,7 @@ async def test_closing_leaves_nothing_running(nested: NestedSandbox) -> None:
 
 
 async def test_a_job_that_answers_is_over_when_it_closes_its_output(nested: NestedSandbox) -> None:
-    """What is left of it is ended behind the caller's back; an end without a word is looked at as any other."""
+    """The rest of it is ended behind the caller's back; an end without a word is looked at as any other."""
     result = await nested.run(shell("echo answer; exec >&-; exec sleep 60.5", answers=True))
     assert (result.stdout, result.ended, result.exit_code) == (b"answer\n", Ended.EXITED, 0)
     await until(lambda: not any("60.5" in words(p) for p in psutil.Process().children(recursive=True)))
@@ -163,7 +163,7 @@ async def test_a_cancelled_job_that_would_answer_leaves_no_process_and_no_group(
 
 
 def test_a_loop_that_ends_with_the_last_answer_leaves_no_group() -> None:
-    """What is taken apart behind the caller's back is gone when his loop is."""
+    """A sandbox that is taken apart behind the caller's back is gone when his loop is."""
 
     async def once(pause_s: float) -> None:
         box = NestedSandbox(bubblewrap(), runtime())

@@ -44,7 +44,7 @@ def test_the_digest_depends_on_every_path_and_byte() -> None:
 
 @given(base=st.sets(_NAMES), over=st.sets(_NAMES))
 def test_what_is_left_of_a_tree_never_clashes_with_what_lies_over_it(base: set[str], over: set[str]) -> None:
-    left = base - packing.hidden(base, over)
+    left = base - packing.list_hidden(base, over)
     for path in left:
         assert path not in over
         assert not any(path.startswith(f"{other}/") or other.startswith(f"{path}/") for other in over)

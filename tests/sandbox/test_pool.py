@@ -13,7 +13,7 @@ from nightshift.core.isolation import Ended, SandboxJob, SandboxLimits
 from nightshift.sandbox.bubblewrap import BubblewrapSandbox
 from nightshift.sandbox.isolation import Begun, Isolation
 from nightshift.sandbox.nested import NestedSandbox
-from nightshift.sandbox.pool import Pool, warmed
+from nightshift.sandbox.pool import Pool, warm
 from tests.support.processes import words
 from tests.support.sandboxes import bubblewrap, hierarchy, opened, own_groups, runtime
 
@@ -113,7 +113,7 @@ async def test_a_cancelled_job_leaves_the_pool_usable(nested: NestedSandbox) -> 
 
 
 async def test_bubblewrap_is_nested_and_pooled_after_its_own_self_test() -> None:
-    found = await warmed(bubblewrap(), runtime(), size=1)
+    found = await warm(bubblewrap(), runtime(), size=1)
     assert (found.remark, found.sandbox.name) == ("nested, kept warm", "bubblewrap")
     assert (await found.sandbox.run(JOB)).stdout == b"left\n"
     await found.aclose()

@@ -63,12 +63,12 @@ async def test_the_libraries_can_be_imported_inside_and_not_be_changed() -> None
 
 @pytest.mark.full
 async def test_a_copied_interpreter_runs_inside(folder: Path) -> None:
-    copy = interpreter.check(interpreter.copied(job_folders.public(folder / "copies")))
+    copy = interpreter.check(interpreter.copy(job_folders.public(folder / "copies")))
     assert copy is not None
     assert copy.version == ".".join(map(str, sys.version_info[:3]))
     assert copy.mounted is not None
     assert not list(copy.mounted.rglob("idlelib"))
-    assert interpreter.copied(folder / "copies") == copy.argv, "a finished copy is taken again"
+    assert interpreter.copy(folder / "copies") == copy.argv, "a finished copy is taken again"
 
 
 async def test_an_environment_of_the_owners_is_shown_after_the_test_libraries(folder: Path) -> None:
@@ -131,7 +131,7 @@ async def test_a_program_of_another_package_runs_beside_our_code(runner: Path, p
     argv, mounts = found.argv(program.entry), found.mounts_for(program.entry)
     result = await bubblewrap().run(SandboxJob(argv=argv, mounts=mounts, stdin=b"told"))
     assert result.stdout.decode() == f"told nightshift_inside.files {list(found.libraries)}\n", result.stderr
-    assert (found.begun_with(argv, mounts) or (None, ""))[1] == program.entry
+    assert (found.choose_parent(argv, mounts) or (None, ""))[1] == program.entry
 
 
 def test_a_run_is_shown_no_program_but_its_own(runner: Path, program: Program) -> None:

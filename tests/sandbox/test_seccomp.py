@@ -25,7 +25,7 @@ def steps(machine: str) -> list[tuple[int, int, int, int]]:
 
 
 def verdict(machine: str, number: int, *arguments: int, arch: int | None = None) -> int:
-    """What the kernel would do: runs the program on one call."""
+    """Run the program on one call, as the kernel would."""
     name = seccomp.MACHINES[machine] if arch is None else arch
     data = struct.pack("<IIQ6Q", number, name, 0, *arguments, *[0] * (6 - len(arguments)))
     program = steps(machine)
@@ -148,7 +148,7 @@ told("whole files", whole)
 
 
 def in_memory_by(python: str) -> str:
-    """What the calls tell without a filter."""
+    """Return the results of the calls without a filter."""
     return subprocess.run([python, "-c", IN_MEMORY], capture_output=True, text=True, check=True).stdout
 
 

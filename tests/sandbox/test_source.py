@@ -15,12 +15,12 @@ def test_nodes_are_found_behind_wide_characters_and_odd_line_ends() -> None:
     statement = source.tree.body[1]
     assert isinstance(statement, ast.Assert)
     assert source.segment(statement.test) == "é == 'ü'"
-    assert source.edited([source.replace(statement.test, "False")]) == "é = 'ü'\nassert False, 'ö'\n"
+    assert source.edit([source.replace(statement.test, "False")]) == "é = 'ü'\nassert False, 'ö'\n"
 
 
 def test_the_first_of_two_edits_that_overlap_counts() -> None:
     source = Source("a = 1 + 2\n")
-    assert source.edited([Edit(4, 5, "7"), Edit(4, 9, "0"), Edit(8, 9, "8"), Edit(4, 5, "7")]) == "a = 7 + 8\n"
+    assert source.edit([Edit(4, 5, "7"), Edit(4, 9, "0"), Edit(8, 9, "8"), Edit(4, 5, "7")]) == "a = 7 + 8\n"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_is_no_python_is_a_syntax_error(text: str) -> None:
 def test_replacing_every_literal_leaves_the_rest_as_it_was(texts: list[str]) -> None:
     source = Source("\n".join(f"x{n} = '{text}'  # {n}" for n, text in enumerate(texts)))
     values = [node.value for node in source.tree.body if isinstance(node, ast.Assign)]
-    edited = source.edited([source.replace(value, str(n)) for n, value in enumerate(values)])
+    edited = source.edit([source.replace(value, str(n)) for n, value in enumerate(values)])
     assert edited == "\n".join(f"x{n} = {n}  # {n}" for n in range(len(texts)))
 
 
@@ -66,7 +66,7 @@ def test_a_file_in_another_encoding_is_edited_at_the_right_places_and_keeps_its_
     assert isinstance(statement, ast.Assert)
     assert not source.is_utf8
     assert source.segment(statement.test) == "x == 'caf\xe9'"
-    edited = source.edited([source.replace(statement.test, "x == 'th\xe9 \u2603'")])
+    edited = source.edit([source.replace(statement.test, "x == 'th\xe9 \u2603'")])
     assert encode(edited) == b"# -*- coding: latin-1 -*-\nx = 'caf\xe9'; assert x == 'th\xe9 \\u2603', 1\n"
 
 

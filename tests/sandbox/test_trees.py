@@ -28,7 +28,7 @@ MANY = {f"area{n % 7}/m{n}.py": f"V = {n}\n" for n in range(SENT_FILES + 20)}
 
 
 def lying(store: TreeStore, tree: TextTree) -> dict[str, str]:
-    """What a job sees of a tree in its working folder: the layers, without what is gone."""
+    """Return a job's view of a tree in its working folder: the layers, without what is gone."""
     laid = store.get(tree)
     texts = {
         str(path.relative_to(layer.host)): path.read_text()

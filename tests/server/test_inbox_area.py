@@ -1,4 +1,4 @@
-"""What the inbox asks of the API: who asks, several decisions at once, what was decided by whom, and commits' sizes."""
+"""The inbox's questions to the API: who asks, several decisions at once, the decider of each, and commits' sizes."""
 
 from __future__ import annotations
 

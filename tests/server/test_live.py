@@ -1,4 +1,4 @@
-"""What models write, on its way to the pages: whole for each client, without secrets however they are cut, bounded."""
+"""The text of models on its way to the pages: whole for each client, without secrets however they are cut, bounded."""
 
 from __future__ import annotations
 

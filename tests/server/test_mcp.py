@@ -36,7 +36,7 @@ Use = Callable[[McpClient], Awaitable[Any]]
 
 
 def used(client: Client, use: Use, mode: str = "auto", **headers: str) -> Any:
-    """What `use` makes of a client that is connected."""
+    """Return the result of `use` with a client that is connected."""
 
     async def connected() -> Any:
         async with (
@@ -51,7 +51,7 @@ def used(client: Client, use: Use, mode: str = "auto", **headers: str) -> Any:
 
 
 def called(client: Client, tool: str, **arguments: Any) -> Any:
-    """What a tool answers; a refusal as its text."""
+    """Return a tool's answer; a refusal as its text."""
     result: CallToolResult = used(client, lambda server: server.call_tool(tool, arguments))
     if not result.is_error:
         return result.structured_content
@@ -61,7 +61,7 @@ def called(client: Client, tool: str, **arguments: Any) -> Any:
 
 
 def document(client: Client, uri: str) -> str:
-    """What is read there, or why it cannot be."""
+    """Return the text that is read there, or why it cannot be."""
 
     async def read(server: McpClient) -> str:
         try:

@@ -1,4 +1,4 @@
-"""What visitors see of what was pruned: that it went, when, and by which setting; and streams that go on after it."""
+"""Pruned work as visitors see it: that it went, when, and by which setting; and streams that go on after it."""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ def test_a_stored_key_is_not_led_to_another_address(rig: SettingsRig) -> None:
 
 
 def test_taking_back_does_not_lead_a_key_to_another_address_either(rig: SettingsRig) -> None:
-    """What the owner put together in his files goes together; his key and an address from here do not."""
+    """Settings that the owner put together in his files go together; his key and an address from here do not."""
     theirs = {"openai_base_url": "http://attacker.test/v1", "openai_api_key": "theirs"}
     assert rig.put(theirs).status == 200
     for alone in ("openai_api_key", "openai_base_url"):

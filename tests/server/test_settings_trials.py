@@ -1,4 +1,4 @@
-"""What was typed is tried before it is saved: backends against a scripted server, notices against a receiver."""
+"""Typed settings are tried before they are saved: backends against a scripted server, notices against a receiver."""
 
 from __future__ import annotations
 

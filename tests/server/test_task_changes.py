@@ -1,4 +1,4 @@
-"""What a step, a try or a task changed, over the API: by case files, and by commits of repositories."""
+"""The changes of a step, a try or a task, over the API: by case files, and by commits of repositories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API tells of a task's readers: their findings, how its words were read, and the lessons it was shown."""
+"""A task's readers in the API: their findings, how its words were read, and the lessons it was shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agent's tests hand it: a model with given replies, a suite that really runs the tests, and a memory."""
+"""Parts of the agent's tests: a model with given replies, a suite that really runs the tests, and a memory."""
 
 from __future__ import annotations
 

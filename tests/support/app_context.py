@@ -147,7 +147,7 @@ def make_desk(folder: Path) -> AppContext:
 
 
 def installed(name: str) -> None:
-    """What a daemon does that installs the embedder and may install nothing else."""
+    """A daemon that installs the embedder and may install nothing else."""
     if name not in {"embedder", "docker"}:
         raise UnknownExtra(name, ["embedder", "docker"])
     if name == "docker":
@@ -155,21 +155,21 @@ def installed(name: str) -> None:
 
 
 def checked() -> Future[Sequence[ModelStatus]]:
-    """What a daemon answers whose model is there."""
+    """A daemon whose model is there."""
     done: Future[Sequence[ModelStatus]] = Future()
     done.set_result((ModelStatus(name="ollama", model="qwen2.5-coder:7b", available=True),))
     return done
 
 
 def hooked(headers: Mapping[str, str], _body: bytes) -> Sequence[str]:
-    """What a daemon answers that follows one repository at a GitLab whose hooks say `right`."""
+    """A daemon that follows one repository at a GitLab whose hooks say `right`."""
     if headers.get("x-gitlab-token") != "right":
         raise HookRefused("the webhook's signature is missing or wrong")
     return ("https://gitlab.com/octo/hello",)
 
 
 def restarted(name: str) -> Future[Restart]:
-    """What a daemon answers whose only worker runs task 1."""
+    """A daemon whose only worker runs task 1."""
     if name != "worker-1":
         raise UnknownWorker(name, ["worker-1"])
     done: Future[Restart] = Future()

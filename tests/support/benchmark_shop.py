@@ -10,7 +10,7 @@ from tests.support.git_repo import git, make_repo, write
 
 RATES = {"net": "total - 1", "gross": "total + 2", "half": "total // 2"}
 WRONG = "gross"
-"""What the model never gets right."""
+"""The items that the model never gets right."""
 
 
 def shop(folder: Path, only: str = "", **more: str) -> Path:

@@ -42,7 +42,7 @@ def arm(name: str, backend: str = "cloud", model: str = "coder", **settings: Any
 
 
 def results(arm: Arm, items: Iterable[Item], solved: Collection[int], **used: Any) -> list[Result]:
-    """What became of items, of which the arm solved those with these numbers."""
+    """The results of items, of which the arm solved those with these numbers."""
     usual = {"cost_usd": 0.1, "tokens_in": 9000, "tokens_out": 1000, "seconds": 60.0, "iterations": 2,
              "format_errors": 0, "finished_at": NEWEST}  # fmt: skip
     return [

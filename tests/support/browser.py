@@ -43,7 +43,7 @@ _TELL = """addEventListener('securitypolicyviolation', (event) =>
 
 
 def chromium_path() -> str:
-    """Where Chromium is.
+    """The path of Chromium.
 
     Raises:
         AssertionError: it is nowhere; says how to get it.
@@ -147,7 +147,7 @@ class Watch:
 
     @property
     def complaints(self) -> list[str]:
-        """What went wrong and was not expected."""
+        """List the errors that were not expected."""
         return [text for text in self._told if not any(each.search(text) for each in self._allowed)]
 
     def check(self) -> None:

@@ -77,7 +77,7 @@ class CrashRun:
 
 
 def differences(scenario: Scenario, model: Trace, outcome: Trace, point: Point, moment: str) -> list[str]:
-    """What a run with a death may not have otherwise than one without.
+    """The facts of a run with a death that must equal those of a run without one.
 
     A reply that came and was not durable yet is the one thing that may be asked for, and paid, once more; and a command
     whose result was not durable yet may run once more.

@@ -50,7 +50,7 @@ class Daemon:
         self.stop()
 
     def environment(self) -> dict[str, str]:
-        """What the daemon and the CLI are started with."""
+        """The environment of the daemon and the CLI."""
         kept = {k: v for k, v in os.environ.items() if k in {"PATH", "LANG", "HOME"}}
         plain = {"NIGHTSHIFT_HOME": str(self.home), "FLASK_PORT": "0", "GIT_AUTO_PUSH": "false"}
         # Many tests run at once: a daemon that stood back would wait for the others until its limits are over.
@@ -58,7 +58,7 @@ class Daemon:
 
     @property
     def port_file(self) -> Path:
-        """Where it notes the port that it got."""
+        """The file of the port that the daemon got."""
         return self.home / "state" / "port"
 
     def start(self, wait_s: float = 90) -> None:
@@ -99,7 +99,7 @@ class Daemon:
         self.process.wait(10)
 
     def output(self) -> str:
-        """What it printed so far."""
+        """The output so far."""
         return (self.home / "daemon.out").read_text(errors="replace")
 
     def ask(self, method: str, path: str, body: object = None, *, timeout_s: float = 30) -> tuple[int, Any]:

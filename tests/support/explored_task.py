@@ -1,4 +1,4 @@
-"""What a task leaves behind whose coder looked around with tools, written through the real stores."""
+"""The records of a task whose coder looked around with tools, written through the real stores."""
 
 from __future__ import annotations
 

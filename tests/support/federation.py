@@ -22,7 +22,7 @@ LEASE_S = 4
 
 
 def answer(phase: str, messages: list[dict[str, str]]) -> str:
-    """Whatever is asked for about number N: a module that knows it."""
+    """The request about number N: a module that knows it."""
     text = "\n".join(message["content"] for message in messages)
     found = re.search(r"number_(\d+)", text)
     name = found[1] if found else "0"
@@ -36,7 +36,7 @@ def answer(phase: str, messages: list[dict[str, str]]) -> str:
 
 
 def task(number: int, **more: object) -> dict[str, object]:
-    """What is asked for."""
+    """Return the request."""
     tests = {f"test_number_{number}.py": (
         f"from number_{number} import value\n\n\ndef test_it_is_known():\n    assert value() == {number}\n"
     )}  # fmt: skip

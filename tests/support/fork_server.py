@@ -31,7 +31,7 @@ LOADED = (
     ),
     *("uvicorn.lifespan.off", "a2wsgi", "openai", "sqlite_utils", "sqlite_vec", "numpy", "_strptime"),
 )
-"""What a daemon imports sooner or later."""
+"""The modules that a daemon imports sooner or later."""
 
 
 class ForkedProcess:

@@ -86,7 +86,7 @@ class Gateway:
 
 @dataclass
 class GatewaySetup:
-    """Where the gateways of a test are built; they share one database."""
+    """The builder of a test's gateways; they share one database."""
 
     path: Path
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.sandbox import go_program, job_folders
-from nightshift.sandbox.runtime import Runtime, installed_programs, open_runtime, prepare
+from nightshift.sandbox.runtime import Runtime, list_installed_programs, open_runtime, prepare
 from tests.support import sandboxes
 
 PACKAGE = "golang-go"
@@ -22,14 +22,14 @@ PACKAGE = "golang-go"
 
 @functools.cache
 def runtime() -> Runtime:
-    """What runs inside, Go among it."""
+    """The runtime inside, Go among it."""
     home = job_folders.public(sandboxes.RUNNER)
     with (home / ".golang.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the processes of a test run want it at the same time
         if go_program.find(home) is None:
             _unpack(home / go_program.UNPACKED)
-        prepare(sandboxes.RUNNER, installed_programs())
-    made = open_runtime(sandboxes.RUNNER, programs=installed_programs())
+        prepare(sandboxes.RUNNER, list_installed_programs())
+    made = open_runtime(sandboxes.RUNNER, programs=list_installed_programs())
     if made.go is None:
         pytest.fail(f"{go_program.INSTALL}; Debian's packages could not be unpacked here either", pytrace=False)
     return made

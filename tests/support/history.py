@@ -93,7 +93,7 @@ class History:
         self.clock.now = max(self.clock.now, start + WEEK)
 
     def happen(self) -> None:
-        """What a week brings besides its tasks."""
+        """The events of a week besides its tasks."""
         chance = self.rng.random()
         if chance < 0.05:
             self.store.queue.add_pause(PauseSource.QUIET, "quiet hours").result()

@@ -78,7 +78,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What a run did, as the host saw it."""
+    """The effects of a run, as the host saw them."""
 
     host: Host
     output: bytes
@@ -121,7 +121,7 @@ def source(name: str) -> str:
 
 
 def told_to(made: Host, name: str, limits: SandboxLimits, step: str = "attack") -> bytes:
-    """What a program reads from its standard input: its own text, the places of the bait, its limits."""
+    """The standard input of a program: its own text, the places of the bait, its limits."""
     told = {
         **made.told, "program": source(name), "step": step, "pids": str(limits.pids),
         "memory_mb": str(limits.memory_mb), "work_mb": str(limits.work_mb), "wall_s": str(limits.wall_s),
@@ -198,7 +198,7 @@ class Attack:
     shown: bool = False
 
     async def bare(self, env_secret: str) -> Seen:
-        """What it does without a sandbox, and to a daemon that then removes its folder in the usual way."""
+        """Run it without a sandbox, and remove its folder as a daemon does in the usual way."""
         with host(env_secret, bait=self.bait, in_memory=self.books) as made:
             run = run_bare(made, self.name, self.limits, as_job=self.as_job)
             seen = await self._seen(made, env_secret, run)
@@ -206,7 +206,7 @@ class Attack:
             return replace(seen, report=report, kept=self.tidy and not _removed(made.bare))
 
     async def inside(self, sandbox: Sandbox, env_secret: str, scratch: Path) -> Seen:
-        """What it does in an isolation; `scratch` is the folder where that may keep a job's files while it runs."""
+        """Run it in an isolation; `scratch` is the folder where that may keep a job's files while it runs."""
         with host(env_secret, bait=self.bait) as made:
             seen = await self._seen(
                 made, env_secret, run_inside(sandbox, made, self.name, self.limits, shown=self.shown)
@@ -257,7 +257,7 @@ def _watched(look: Callable[[], None]) -> Iterator[None]:
 
 
 def _collected(folder: Path) -> bytes | None:
-    """What a daemon reads that takes a run's report from its folder; None if it would wait for ever."""
+    """Read a run's report from its folder as a daemon does; None if it would wait for ever."""
     report = folder / "report.json"
     if report.is_fifo():
         return None
@@ -338,7 +338,7 @@ def changed(seen: Seen) -> bool:
 
 
 def collected(seen: Seen) -> bool:
-    """Whoever takes the run's report from its folder gets a secret, or waits for ever."""
+    """A reader of the run's report from its folder gets a secret, or waits for ever."""
     return seen.report is None or any(secret.encode() in seen.report for secret in seen.secrets)
 
 

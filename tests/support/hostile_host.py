@@ -27,7 +27,7 @@ from tests.support.sandboxes import runtime
 
 ENVIRONMENT_NAME = "NIGHTSHIFT_TEST_API_KEY"
 SHOWN = "/opt/shown"
-"""Where a folder of the host's is shown read-only inside."""
+"""The path inside of a folder of the host's that is shown read-only."""
 MEMORY = Path("/dev/shm")
 _HOME = (".ssh/id_ed25519", ".aws/credentials", ".netrc", ".git-credentials", ".pypirc", ".config/gh/hosts.yml")
 _STARTUP = (".bashrc", ".profile", ".config/autostart/a.desktop", ".ssh/authorized_keys")
@@ -59,7 +59,7 @@ class Host:
         return self.folder / "canaries"
 
     def changed(self) -> list[str]:
-        """What is not as it was in the canaries' folder."""
+        """List the differences in the canaries' folder."""
         after = fingerprint(self.canaries)
         return sorted(name for name in before_or(after, self.before) if after.get(name) != self.before.get(name))
 
@@ -68,7 +68,7 @@ class Host:
         return [str(listener.family) for listener in self.listeners if _visited(listener)]
 
     def harmed(self) -> list[str]:
-        """What is not as it was with the bait process."""
+        """List the differences at the bait process."""
         if self.bait is None:
             return []
         now = _state(self.bait)
@@ -233,7 +233,7 @@ def _process(made: Host, env_secret: str) -> Iterator[None]:
 
 
 def _state(process: subprocess.Popen[bytes]) -> dict[str, str]:
-    """What others could do to a process: end it, stop it, change its rank or its limits."""
+    """The acts of others on a process: end it, stop it, change its rank or its limits."""
     if process.poll() is not None:
         return {"ended": str(process.returncode)}
     stat = Path("/proc", str(process.pid), "stat").read_text().rpartition(")")[2].split()

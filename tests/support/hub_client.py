@@ -94,7 +94,7 @@ def one(queue: HubQueue, claim: Claim) -> None:
 
 
 def again(call: Callable[[], Any]) -> Any:
-    """What it gives once the hub answers; said again where the answer may have been lost."""
+    """Return the answer once the hub answers; ask again where the answer may have been lost."""
     while True:
         try:
             return call()

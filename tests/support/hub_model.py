@@ -240,7 +240,7 @@ class HubModel:
 
 
 def moves_told(events: Iterable[dict[str, Any]]) -> dict[int, str | None]:
-    """Where each task stands by the log of the hub, in its order, whose moves are legal and follow each other."""
+    """Replay the log of the hub, in its order, to the state of each task; its moves are legal and follow each other."""
     where: dict[int, str | None] = {}
     for event in events:
         was, became = event["was"], event["became"]

@@ -156,7 +156,7 @@ def _work(store: StoreServices, task: Task, clock: Ticking) -> None:
 
 
 def told(database: Path) -> dict[str, Any] | None:
-    """What the newest event of a restore says, or None when there was none."""
+    """Return the newest event of a restore, or None when there was none."""
     with closing(connect(database, readonly=True)) as conn:
         query = "SELECT data FROM execution_logs WHERE kind = 'database_restored' ORDER BY id DESC LIMIT 1"
         row = conn.execute(query).fetchone()

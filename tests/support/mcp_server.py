@@ -65,7 +65,7 @@ def fail() -> str:
 
 @server.tool()
 def delete_all() -> str:
-    """What no task may call."""
+    """The tool that no task may call."""
     note("delete_all")
     return "deleted"
 

@@ -20,7 +20,7 @@ PACKAGES = {
     "node:test": {"tsx": "4.20.5", "typescript": "5.9.2"},
     "inspector": {"@modelcontextprotocol/inspector-cli": "1.0.3"},
 }
-"""What a project of each framework depends on for its tests, and a program that tests of ours use."""
+"""The test dependencies of a project of each framework, and a program that tests of ours use."""
 
 
 def package(framework: str, **more: Any) -> str:

@@ -16,7 +16,7 @@ MADE_AT = "/srv/nightshift-home"
 """The folder that the archive was made in, as its database has it."""
 DATABASE = "db/agent_logs.sqlite"
 HOME, OWNED, FACTS = "home", "owned", "facts.json"
-"""What is in the archive: the home, a repository of its owner's, and the lists of the API just before the last kill."""
+"""The archive: the home, a repository of its owner's, and the lists of the API just before the last kill."""
 
 
 class OldHomeModel(SeedModel):

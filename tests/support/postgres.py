@@ -161,7 +161,7 @@ class PostgresServer:
 
 
 def _memory() -> Path | None:
-    """Where files lie in memory, if there is plenty of it; None for the usual place.
+    """Return a folder in memory, if there is plenty of it; None for the usual place.
 
     A database is three hundred files. On a disk, making those is ten times as slow for minutes after many others were
     deleted (ext4 looks for a number that none of them had).

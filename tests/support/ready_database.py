@@ -20,7 +20,7 @@ def ready(path: Path) -> Path:
 
 @cache
 def _made() -> bytes:
-    """What the migrations make of a new file."""
+    """A new file after all migrations."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "made.sqlite"
         Database(path).close()

@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass
 class Receiver:
-    """What came, in its order. `statuses` are answered one after the other, then 204."""
+    """The received requests, in order. `statuses` are answered one after the other, then 204."""
 
     url: str = ""
     statuses: list[int] = field(default_factory=list)

@@ -25,7 +25,7 @@ from nightshift.sandbox.docker import DockerSandbox
 from nightshift.sandbox.docker_engine import Engine
 from nightshift.sandbox.nested import NestedSandbox
 from nightshift.sandbox.process import ProcessSandbox
-from nightshift.sandbox.runtime import Runtime, installed_programs, open_runtime, prepare
+from nightshift.sandbox.runtime import Runtime, list_installed_programs, open_runtime, prepare
 from nightshift.verdict.runner import SuiteRunner
 from tests.support import engine
 from tests.support.trees import TextTree
@@ -36,14 +36,14 @@ RUNNER = Path(__file__).resolve().parents[2] / ".runner"
 
 @functools.cache
 def runtime() -> Runtime:
-    """What runs inside, made by the set-up or, where that is older than the code, now."""
-    prepare(RUNNER, installed_programs())
-    return open_runtime(RUNNER, programs=installed_programs())
+    """The runtime inside, made by the set-up or, where that is older than the code, now."""
+    prepare(RUNNER, list_installed_programs())
+    return open_runtime(RUNNER, programs=list_installed_programs())
 
 
 @functools.cache
 def hierarchy() -> Hierarchy | None:
-    """Where control groups can be made; None for a plain user without delegation."""
+    """Return the folder in which control groups can be made; None for a plain user without delegation."""
     try:
         return cgroups.find()
     except CgroupError:

@@ -31,7 +31,7 @@ def reflection(n: int, *, replan: bool = False) -> str:
 
 @dataclass(kw_only=True)
 class Scenario:
-    """What happens to a task; this one is wrong at first, right after it reflected, in the daemon's own workspace."""
+    """The course of a task; this one is wrong at first, right after it reflected, in the daemon's own workspace."""
 
     name: str = "own"
     settings: dict[str, str] = field(default_factory=dict)
@@ -46,17 +46,17 @@ class Scenario:
         """Make what it needs, before the daemon starts."""
 
     def repo(self, supervised: SupervisedDaemon) -> Path:
-        """Where its commits land."""
+        """The branch of its commits."""
         return supervised.home / "workspace"
 
     def reply(self, phase: str, messages: list[dict[str, str]]) -> str:
-        """What the model says."""
+        """The replies of the model."""
         text = "\n".join(message["content"] for message in messages)
         return self.say(phase, self.number(messages), text)
 
     @staticmethod
     def number(messages: list[dict[str, str]]) -> int:
-        """Which task is asked about."""
+        """The task of the question."""
         texts = (messages[-1]["content"], *(message["content"] for message in messages))
         found = next(filter(None, (re.search(r"job_(\d+)", text) for text in texts)), None)
         assert found, messages
@@ -361,7 +361,9 @@ class Explores(Scenario):
         if phase != "CODING":
             return super().reply(phase, messages)
         n, turn = self.number(messages), sum(message["role"] == "assistant" for message in messages)
-        return f"Turn {turn}.\n\n" + "\n\n".join(block(call, specs.named(call.name)) for call in self.calls(n)[turn])
+        return f"Turn {turn}.\n\n" + "\n\n".join(
+            block(call, specs.find_tool(call.name)) for call in self.calls(n)[turn]
+        )
 
     def calls(self, n: int) -> list[list[ToolCall]]:
         """The calls of each turn."""
@@ -384,7 +386,7 @@ class Explores(Scenario):
         return [id_]
 
     def decide(self, supervised: SupervisedDaemon, approval: int) -> None:
-        """What its owner says."""
+        """The owner's words."""
         supervised.ask("POST", f"/api/approvals/{approval}/answer", {"answer": "no"})
 
 

@@ -16,7 +16,7 @@ from nightshift.core.clock import utc_now
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """What a test works with."""
+    """The parts that a test works with."""
 
     settings: Settings
     store: StoreServices

@@ -66,7 +66,7 @@ class SettingsRig:
 
 
 def _take_models(settings: Settings) -> Callable[[], None]:
-    """What the daemon's services do first with new settings: make the chain of models."""
+    """Make the chain of models, as the daemon's services do first with new settings."""
     chain_of(settings, nothing_runs)
     return lambda: None
 

@@ -132,7 +132,7 @@ class SupervisedDaemon:
         draft.replace(self._crashes / "orders.json")
 
     def points(self, label: str) -> list[Point]:
-        """What the run of that label passed through."""
+        """List the places that the run of that label passed."""
         rows = (line.split("\t", 2) for line in (self._crashes / "points.log").read_text().splitlines())
         return [Point(name=name, number=int(number)) for told, number, name in rows if told == label]
 
@@ -219,12 +219,12 @@ class SupervisedDaemon:
             time.sleep(0.02)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """What the database holds."""
+        """Read the database."""
         with contextlib.closing(sqlite3.connect(f"file:{self.home}/db/agent_logs.sqlite?mode=ro", uri=True)) as db:
             return [tuple(row) for row in db.execute(query, values)]
 
     def faults(self, *repos: Path) -> list[str]:
-        """What is wrong with the database, repositories, folders and control groups of a daemon that was stopped."""
+        """List the faults of the database, repositories, folders and control groups of a daemon that was stopped."""
         pids = self.daemon.pids
         found = [row for (row,) in self.rows("PRAGMA integrity_check") if row != "ok"]
         found += [str(row) for row in self.rows("PRAGMA foreign_key_check")]
@@ -240,7 +240,7 @@ class SupervisedDaemon:
 
     @staticmethod
     def _below(folder: Path) -> Sequence[Path]:
-        """What lies there, but for packed trees, which are kept for the next job on the same commit."""
+        """List the files there, but for packed trees, which are kept for the next job on the same commit."""
         return sorted(path for path in folder.iterdir() if path.suffix != ".tree") if folder.is_dir() else ()
 
 

@@ -1,4 +1,4 @@
-"""What a run left, without times, ids and whatever else differs between two that went alike."""
+"""The traces of a run, without times, ids and whatever else differs between two that went alike."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.supervised import SupervisedDaemon
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """What a run left behind.
+    """The traces of a run.
 
     `facts` must be the same in each run; `asked` and `paid` count requests and stored costs by phase, `told` the lines
     of the log by kind; `moves` are those of the tasks from status to status.
@@ -67,7 +67,7 @@ SCORES = (
 
 
 def trace(supervised: SupervisedDaemon, ids: Sequence[int], words: str, repo: Path, scores: tuple[float, ...]) -> Trace:
-    """What became of these tasks; `words` tells their requests from others, `scores` are those before they began."""
+    """Return the results of these tasks; `words` tells their requests from others, `scores` those before they began."""
     facts: dict[str, Any] = {}
     for name, query in FACTS.items():
         facts[name] = [[generic(row) for row in supervised.rows(query, id_)] for id_ in ids]

@@ -86,7 +86,7 @@ class Site:
         return entry
 
     def entry(self, task_id: int) -> Entry:
-        """What the ledger has of a task now."""
+        """Read the ledger of a task."""
         return self.ledger.page(1, task_id=task_id)[0]
 
     def workspace(self, task_id: int = 1, repo: Path | None = None, base: str | None = None) -> Workspace:

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 CREATED = 1_700_000_000
 SIGNATURE = "c2lnbmVk"
-"""What proves a thought, as base64; a vendor that gives one wants it back."""
+"""The proof of a thought, as base64; a vendor that gives one wants it back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a scripted model answers; a plain `str` stands for `Reply(text=…)`.
+    """An answer of a scripted model; a plain `str` stands for `Reply(text=…)`.
 
     `finish` is stop, length, tool or filter; `usage=False` leaves the token counts out. `tools` are calls, (name,
     arguments): a mapping, or the text of arguments as a model wrote it, broken JSON too. Ollama's server reads the

@@ -377,7 +377,7 @@ class WireServer:
         return response
 
     async def _end(self, response: web.StreamResponse, dialect: Dialect, rest: Sequence[bytes], kind: str) -> None:
-        """What comes after the half of an answer that broke off."""
+        """The answer after the half of one that broke off."""
         if kind == "hold":
             await self._let_go.wait()
             for event in rest:

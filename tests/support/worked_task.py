@@ -43,7 +43,7 @@ def verdict(passed: bool, said: str = "") -> Verdict:
 
 
 def held(said: str = "") -> dict[str, object]:
-    """What a prompt held, as a step tells it."""
+    """The content of a prompt, as a step tells it."""
     return {
         "call": 0, "tokens": 1234, "limit": 24000, "sections": [["Instructions", 900], [f"The task{said}", 334]],
         "whole": [f"calc.py{said}"], "whole_count": 1, "outlined": [], "outlined_count": 0,

@@ -1,4 +1,4 @@
-"""What failed before the change is not charged to it, what it broke is, and what is not known is not said."""
+"""Failures from before the change are not charged to it, those that it caused are, and unknown ones are not named."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ PASSES_ALL = (
 
 @dataclass(frozen=True, slots=True)
 class Forgery:
-    """What a model sends instead of an answer.
+    """A reply of a model in the place of an answer.
 
     `fools` tells whether a daemon that believes a bare pytest takes it for a pass, by its exit status or the report
     that it wrote; None for what must not be run outside a sandbox.
@@ -219,7 +219,7 @@ FORGERIES = {
 
 
 def bare_verdict(folder: Path, forgery: Forgery) -> bool | None:
-    """What a daemon that believes pytest's exit status or its report would say; None for what must not be run so."""
+    """The view of a daemon that believes pytest's exit status or its report; None for what must not be run so."""
     if forgery.fools is None:
         return None
     python = list(runtime().python)

@@ -1,4 +1,4 @@
-"""What the words of a task say is checked on a change that passed its tests; in the real sandbox."""
+"""The words of a task are checked on a change that passed its tests; in the real sandbox."""
 
 from __future__ import annotations
 

@@ -132,12 +132,12 @@ def _fill_section(part: Section, space: int, gauge: Gauge, omitted: list[str]) -
     return Shown(text=text if gauge.tokens(text) <= space else "", left_out=away)
 
 
-def fixed(title: str, text: str, *, share: float = 1.0, rank: int = 5) -> Section:
+def fix(title: str, text: str, *, share: float = 1.0, rank: int = 5) -> Section:
     """A part that is shown whole or not at all; nothing where there is no text. Rank 0 is always shown."""
     return Section(title=title, fill=lambda _space: Shown(text=text), share=share, rank=rank)
 
 
-def clipped(text: str, space: int, gauge: Gauge) -> tuple[str, bool]:
+def clip(text: str, space: int, gauge: Gauge) -> tuple[str, bool]:
     """The beginning of a running text that fits, and whether something was left out, which is said in its place."""
     if gauge.tokens(text) <= space:
         return text, False
@@ -149,7 +149,7 @@ def clipped(text: str, space: int, gauge: Gauge) -> tuple[str, bool]:
     return f"{kept.rstrip()}\n{remark.format(len(text) - len(kept), len(text))}".lstrip("\n"), True
 
 
-def asked_again(first: Mapping[str, Any], prompt: Prompt) -> dict[str, Any]:
+def record_repeat(first: Mapping[str, Any], prompt: Prompt) -> dict[str, Any]:
     """The record of a question that was asked again: what it held is as before, only its length is new."""
     return {"again": True, "tokens": prompt.tokens, "limit": first["limit"]}
 

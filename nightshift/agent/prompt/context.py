@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from nightshift.agent import javascript_outline
-from nightshift.agent.file_ranking import Interest, by_words, interest_in, ranked, read, spoken_of, weight_of
+from nightshift.agent.file_ranking import Interest, by_words, interest_in, list_spoken_of, rank, read, weight_of
 from nightshift.agent.prompt.budget import Shown, take_lines
 from nightshift.agent.prompt.excerpts import excerpt, outline
-from nightshift.agent.prompt.text import fenced, quoted
-from nightshift.agent.python_outline import local_files, wanted_files
+from nightshift.agent.prompt.text import fence, quote
+from nightshift.agent.python_outline import list_wanted_files, local_files
 from nightshift.agent.symbols import SymbolCache
 from nightshift.agent.view import View
 from nightshift.core.code.javascript import SOURCES, is_source
@@ -66,7 +66,7 @@ def _list_names(text: str) -> list[str]:
     return list(dict.fromkeys(word for word in words if _NAMED.fullmatch(word)))
 
 
-def mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
+def list_mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
     """The existing files that a text names by path or, with `by_name`, by a file name that only one of them has.
 
     A README or changelog at the root is named without its ending as well.
@@ -84,12 +84,12 @@ def mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
     return list(dict.fromkeys([*paths, *(found[0] for found in bases.values() if len(found) == 1)]))
 
 
-def named_paths(text: str) -> list[str]:
+def list_named_paths(text: str) -> list[str]:
     """Words of a text that have the form of a path of Python, JavaScript or Go, in order."""
     return [word for word in _list_names(text) if word.endswith((".py", ".go", *SOURCES))]
 
 
-def expected_files(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
+def list_expected_files(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
     """The files that a single unnamed block can be: what is being changed, what the tests import, what the task names.
 
     The first of these sources that names exactly one file decides; when none does, all that they name.
@@ -101,7 +101,7 @@ def expected_files(context: AttemptContext, state: AttemptState, view: View) -> 
         [path for place, text in tests.items() for path in _list_wanted(place, text, view)],
         [
             path
-            for path in named_paths(projects.without_folder(spec.description, state.project, view.paths()))
+            for path in list_named_paths(projects.without_folder(spec.description, state.project, view.paths()))
             if not is_test_path(path) and path not in tests
         ],
     ]
@@ -133,7 +133,7 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
     if not context.sees_all(state):
         mentioned_files = _list_mentioned(chosen, interest, view, tests, symbol_cache)
         return Surroundings(matter=mentioned_files[:_MAX_RELEVANT], interest=interest)
-    ranks = ranked(read(view, symbol_cache), interest, view.text)
+    ranks = rank(read(view, symbol_cache), interest, view.text)
     order = [(path, rank) for path, rank in ranks if path not in tests]
     most = max((rank for _, rank in order), default=0.0)
     rest = [(path, rank / most) for path, rank in order if path not in chosen]
@@ -164,7 +164,7 @@ def _list_mentioned(
     """
     spoken = {
         path: one
-        for path, one in spoken_of(view, interest, symbol_cache).items()
+        for path, one in list_spoken_of(view, interest, symbol_cache).items()
         if path not in chosen and path not in tests and weight_of(path) == 1.0
     }
     scores = by_words(spoken, interest) if len(spoken) > _MAX_SHARED else dict.fromkeys(spoken, 1.0)
@@ -191,11 +191,11 @@ def _list_targets(context: AttemptContext, state: AttemptState, view: View) -> l
     first = [
         *state.change,
         *spec.files,
-        *mentioned(_words(context, state, view), view, by_name=context.sees_all(state)),
+        *list_mentioned(_words(context, state, view), view, by_name=context.sees_all(state)),
         *filter(None, map(state.scope.inside, context.built_on)),
     ]
     first += [path for place, text in tests.items() for path in _list_imported(place, text, view)]
-    first += mentioned(state.feedback, view, by_name=context.sees_all(state))
+    first += list_mentioned(state.feedback, view, by_name=context.sees_all(state))
     chosen = dict.fromkeys(path for path in first if path in view and path not in tests)
     for path in list(chosen)[:_MAX_RELEVANT]:
         chosen.update(dict.fromkeys(p for p in _list_imported(path, view.text(path) or "", view) if p not in tests))
@@ -216,7 +216,7 @@ def _list_imported(path: str, text: str, view: View) -> list[str]:
 
 
 def _list_wanted(path: str, text: str, view: View) -> list[str]:
-    return javascript_outline.wanted_files(path, text, view) if is_source(path) else wanted_files(text, view)
+    return javascript_outline.list_wanted_files(path, text, view) if is_source(path) else list_wanted_files(text, view)
 
 
 def outlines(view: View, near: Surroundings, space: int, gauge: Gauge = _PLAIN) -> Shown:
@@ -231,7 +231,7 @@ def outlines(view: View, near: Surroundings, space: int, gauge: Gauge = _PLAIN) 
         if "\n" in shape:
             shown.append(shape)
             names.append(path)
-    return Shown(text=quoted("outlines", "\n".join(shown)), outlined=tuple(names)) if shown else Shown()
+    return Shown(text=quote("outlines", "\n".join(shown)), outlined=tuple(names)) if shown else Shown()
 
 
 def show_files(
@@ -274,12 +274,12 @@ def show_files(
     parts += [_ONLY_SIGNATURES + "\n" + "\n".join(outlined.values())] if outlined else []
     parts += [_TOO_LONG + ", ".join(listed) + (f" and {away} more" if away else "")] if listed else []
     text = "\n\n".join(part for part in parts if part)
-    text = quoted("files", text) if text else ""
+    text = quote("files", text) if text else ""
     return Shown(text=text, whole=tuple(whole), outlined=(*stretches, *outlined), named=tuple(listed), left_out=away)
 
 
 def _whole(path: str, text: str | None) -> str:
-    return fenced(path, text) if text is not None else ""
+    return fence(path, text) if text is not None else ""
 
 
 def _stretches(text: str | None, path: str, interest: Interest, space: int, gauge: Gauge) -> str:
@@ -305,10 +305,10 @@ def listing(
     if len(paths) <= _LISTED:
         listed = take_lines(paths, space, gauge)
         more = f"\nand {len(paths) - len(listed)} more." if len(listed) < len(paths) else ""
-        return Shown(text=quoted("file names", "\n".join(listed)) + more)
+        return Shown(text=quote("file names", "\n".join(listed)) + more)
     folders = Counter(path.rsplit("/", 1)[0] + "/" if "/" in path else "./" for path in paths)
     lines = [f"{folder} ({count} files)" for folder, count in sorted(folders.items())[:_LISTED]]
-    return Shown(text=quoted("folders", "\n".join(take_lines(lines, space, gauge))) + f"\n{len(paths)} files in all.")
+    return Shown(text=quote("folders", "\n".join(take_lines(lines, space, gauge))) + f"\n{len(paths)} files in all.")
 
 
 def _list_shared(view: View, matter: Sequence[str], space: int, gauge: Gauge) -> Shown:
@@ -318,10 +318,10 @@ def _list_shared(view: View, matter: Sequence[str], space: int, gauge: Gauge) ->
     others = [path for path in view.paths() if path not in known]
     sources = list(islice((path for path in others if not is_test_path(path)), _OF_OTHERS))
     beside = take_lines(sources, space - sum(gauge.tokens(path + ", ") for path in listed), gauge)
-    text = quoted("file names", "\n".join(listed)) if listed else ""
+    text = quote("file names", "\n".join(listed)) if listed else ""
     if others:
         more = f"\nand {len(others) - len(beside)} more" if len(others) > len(beside) else ""
-        text += f"\n{_BESIDE}\n" + quoted("file names", ", ".join(beside) + more)
+        text += f"\n{_BESIDE}\n" + quote("file names", ", ".join(beside) + more)
     return Shown(text=text.strip())
 
 

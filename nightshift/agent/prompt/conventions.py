@@ -13,8 +13,8 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
-from nightshift.agent.prompt.budget import Shown, clipped, take_lines
-from nightshift.agent.prompt.text import quoted
+from nightshift.agent.prompt.budget import Shown, clip, take_lines
+from nightshift.agent.prompt.text import quote
 from nightshift.agent.view import base_text
 from nightshift.core.code.paths import folders_of
 from nightshift.core.code.tree import Linked, Tree, follow_links
@@ -55,12 +55,12 @@ def conventions(tree: Tree, paths: Iterable[str], space: int, gauge: Gauge, *, t
     """
     space = min(space, MOST_TOKENS)
     parts, cut = _files(tree, paths, space - gauge.tokens(_HEAD) - _FRAME, gauge)
-    shown = [f"{_HEAD}\n\n" + quoted("conventions", "\n\n".join(parts))] if parts else []
+    shown = [f"{_HEAD}\n\n" + quote("conventions", "\n\n".join(parts))] if parts else []
     head = _READ if tools else _SKILLS
     left = space - sum(map(gauge.tokens, shown)) - gauge.tokens(head) - _FRAME
     known = list(skills(tree))
     lines = take_lines((f"- {name}: {about} ({path})" for name, about, path in known), left, gauge)
-    shown += [f"{head}\n\n" + quoted("skills", "\n".join(lines))] if lines else []
+    shown += [f"{head}\n\n" + quote("skills", "\n".join(lines))] if lines else []
     return Shown(text="\n\n".join(shown), cut=cut or len(lines) < len(known))
 
 
@@ -68,7 +68,7 @@ def _files(tree: Tree, paths: Iterable[str], space: int, gauge: Gauge) -> tuple[
     parts, cut = list[str](), False
     for path, text in _with_imports(tree, nearest(tree, paths), set()):
         room = space - gauge.tokens(f"{path}:\n\n\n\n")
-        shown, shorter = clipped(text, room, gauge) if room >= _LEAST_TOKENS else ("", True)
+        shown, shorter = clip(text, room, gauge) if room >= _LEAST_TOKENS else ("", True)
         cut = cut or shorter
         if shown:
             parts.append(f"{path}:\n\n{shown}")

@@ -14,10 +14,10 @@ from dataclasses import replace
 from enum import StrEnum
 
 from nightshift.agent.prompt import sections
-from nightshift.agent.prompt.budget import Prompt, Section, Shown, clipped, fixed
-from nightshift.agent.prompt.context import expected_files, named_paths
+from nightshift.agent.prompt.budget import Prompt, Section, Shown, clip, fix
+from nightshift.agent.prompt.context import list_expected_files, list_named_paths
 from nightshift.agent.services import AgentServices
-from nightshift.agent.view import View, settled
+from nightshift.agent.view import View, settle
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import Tree
 from nightshift.core.dialogue import Message
@@ -68,8 +68,8 @@ def is_plain(context: AttemptContext, state: AttemptState, services: AgentServic
     if not services.gauge(phase, state.escalation).profile.is_plain or context.split:
         return False
     view = View(services.tree, state.change)
-    named = [path for path in named_paths(context.task.spec.description) if not is_test_path(path)]
-    paths = expected_files(context, state, view)
+    named = [path for path in list_named_paths(context.task.spec.description) if not is_test_path(path)]
+    paths = list_expected_files(context, state, view)
     longest = max(((view.text(path) or "").count("\n") for path in paths), default=0)
     return max(len(paths), len(set(named))) <= MOST_FILES and longest <= services.settings.whole_file_lines
 
@@ -94,19 +94,19 @@ def start(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptSt
     if choose_approach(state) is not Approach.AFRESH:
         return state
     beginnings = {path: text for path, text in state.change.items() if path in LAID_OUT}
-    return replace(state, change=settled(tree, {**beginnings, **context.task.spec.files}))
+    return replace(state, change=settle(tree, {**beginnings, **context.task.spec.files}))
 
 
 def coding_prompt(about: sections.PromptContext) -> Prompt:
     """Return the request for the files of a task: the owner's words, what there is, what failed, what to send."""
-    paths, approach = expected_files(about.context, about.state, about.view), choose_approach(about.state)
+    paths, approach = list_expected_files(about.context, about.state, about.view), choose_approach(about.state)
     parts = [
         replace(sections.the_task(about), title="", fill=lambda space: _words(about, space)),
         sections.the_answers(about),
         sections.the_conventions(about),
         Section(title="", fill=lambda space: _files(about, paths, approach, space), rank=9),
-        *([fixed("", _failure(about.state), rank=2)] if approach is Approach.MEND else []),
-        fixed("", _request(about.context, paths), rank=0),
+        *([fix("", _failure(about.state), rank=2)] if approach is Approach.MEND else []),
+        fix("", _request(about.context, paths), rank=0),
     ]
     heat = choose_temperature(approach, about.state.iteration)
     head = _HEAD.format(Phase.CODING) if approach is Approach.MEND else ""
@@ -122,16 +122,16 @@ def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Pro
         replace(sections.the_task(about), title="", fill=lambda space: _words(about, space)),
         sections.the_answers(about),
         code,
-        *(fixed("", text, share=0.25, rank=3) for text in (earlier, complaint)),
-        fixed("", _TESTS.format(runner, _MOST_TESTS), rank=0),
-        fixed("", _request(about.context, [path]), rank=0),
+        *(fix("", text, share=0.25, rank=3) for text in (earlier, complaint)),
+        fix("", _TESTS.format(runner, _MOST_TESTS), rank=0),
+        fix("", _request(about.context, [path]), rank=0),
     ]
     heat = choose_temperature(Approach.AFRESH, 1) if earlier else 0.0
     return _compose(about, _HEAD.format(Phase.TESTING), parts, heat)
 
 
 def _compose(about: sections.PromptContext, head: str, parts: Sequence[Section], heat: float) -> Prompt:
-    prompt = sections.composed(about, Message(role="system", text=head), parts)
+    prompt = sections.join_parts(about, Message(role="system", text=head), parts)
     *before, last = prompt.messages
     messages = (*before, replace(last, text=last.text.rstrip()))
     return replace(prompt, messages=messages, explores=False, is_plain=True, temperature=heat)
@@ -149,7 +149,7 @@ def ask_again(first: Prompt, number: int, *, lacks_bodies: bool = False) -> Prom
 
 
 def _words(about: sections.PromptContext, space: int) -> Shown:
-    text, cut = clipped(about.context.task.spec.description.strip(), space, about.gauge)
+    text, cut = clip(about.context.task.spec.description.strip(), space, about.gauge)
     return Shown(text=text, cut=cut)
 
 

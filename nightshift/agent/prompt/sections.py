@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 from nightshift.agent.asking import answers
 from nightshift.agent.exploring import EXPLORING, is_wanted
-from nightshift.agent.history import fitted, last_failure, lines_of
+from nightshift.agent.history import fit, last_failure, lines_of
 from nightshift.agent.kinds import asks_for_documents
 from nightshift.agent.owner_words import the_messages
-from nightshift.agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
+from nightshift.agent.prompt.budget import Prompt, Section, Shown, clip, compose, fix
 from nightshift.agent.prompt.context import (
     Surroundings,
-    expected_files,
+    list_expected_files,
     listing,
     outlines,
     show_files,
@@ -23,11 +23,11 @@ from nightshift.agent.prompt.context import (
 )
 from nightshift.agent.prompt.conventions import conventions
 from nightshift.agent.prompt.neighbours import neighbours, where
-from nightshift.agent.prompt.text import quoted
+from nightshift.agent.prompt.text import quote
 from nightshift.agent.services import AgentServices
 from nightshift.agent.view import View, base_text
 from nightshift.core.code.javascript import is_source
-from nightshift.core.code.javascript_tests import Framework, wanted
+from nightshift.core.code.javascript_tests import Framework, choose_framework
 from nightshift.core.code.tree import Tree
 from nightshift.core.dialogue import Message
 from nightshift.core.gauge import Gauge
@@ -100,7 +100,7 @@ def prompt_context(
     )
 
 
-def composed(about: PromptContext, head: Message, parts: Sequence[Section], *, once: bool = False) -> Prompt:
+def join_parts(about: PromptContext, head: Message, parts: Sequence[Section], *, once: bool = False) -> Prompt:
     """The prompt of these parts within its limit; with `once` no room is kept to ask again."""
     said = the_messages(about.context.said, about.gauge)
     made = compose(head, [*parts[:1], said, *parts[1:]], about.limit, about.gauge, spare=0.0 if once else _SPARE)
@@ -117,7 +117,7 @@ def tests_file(context: AttemptContext, tree: Tree, change: Change) -> str:
     """The name of the prompt part about tests in the task's language: those of what runs a package's tests."""
     if context.task.spec.language is Language.JAVASCRIPT:
         first = next((path for path, text in change.items() if text is not None and is_source(path)), "")
-        framework = wanted(first, lambda path: base_text(tree, path))
+        framework = choose_framework(first, lambda path: base_text(tree, path))
         if framework is not Framework.NODE:
             return f"languages/{framework}_tests"
     return language_file(context, tests=True)
@@ -143,12 +143,12 @@ def _task(about: PromptContext, space: int) -> Shown:
     if denied := _packages(context.denied):
         more += f"\n\nThe owner denied these packages; do without them: {', '.join(denied)}."
     space -= about.gauge.tokens(more) + _FRAME
-    words, cut = clipped(context.task.spec.description, space, about.gauge)
-    text = quoted("task", words)
+    words, cut = clip(context.task.spec.description, space, about.gauge)
+    text = quote("task", words)
     if brief:
         space -= about.gauge.tokens(text) + _FRAME
-        reading, shorter = clipped(the_reading(brief), max(space, _FRAME), about.gauge)
-        text, cut = f"{text}\n\n{_BESIDE}\n\n{quoted('reading', reading)}", cut or shorter
+        reading, shorter = clip(the_reading(brief), max(space, _FRAME), about.gauge)
+        text, cut = f"{text}\n\n{_BESIDE}\n\n{quote('reading', reading)}", cut or shorter
     return Shown(text=text + more, cut=cut)
 
 
@@ -170,7 +170,7 @@ def _packages(subjects: frozenset[str]) -> list[str]:
 def the_answers(about: PromptContext) -> Section:
     """The questions to the owner while the task was worked on, with his answers."""
     text = answers(about.context, about.state)
-    return fixed("What the owner was asked, and his answer", text, share=0.1, rank=2)
+    return fix("What the owner was asked, and his answer", text, share=0.1, rank=2)
 
 
 def the_tests(about: PromptContext) -> Section:
@@ -184,7 +184,7 @@ def _tests(about: PromptContext, space: int) -> Shown:
     if spec.tests:
         return _below(f"These were given. They are fixed, and all of them must pass.{more}", about, space)
     if spec.test_command:
-        command = quoted("command", " ".join(spec.test_command))
+        command = quote("command", " ".join(spec.test_command))
         return Shown(text=f"This command must end with exit code 0:\n\n{command}")
     if own:
         return _below("The agent wrote these for the task, in another phase. They must pass.", about, space)
@@ -238,7 +238,7 @@ def _overview(about: PromptContext, space: int) -> Shown:
     names = _list_files(about, space // 2)
     lengths = {path: text.count("\n") for path in about.near.matter[:_LIKELY] if (text := about.view.text(path))}
     likely = "\n".join(f"{path} ({lines} lines)" for path, lines in lengths.items())
-    more = f"\n\nPerhaps of interest:\n\n{quoted('files', likely)}" if likely else ""
+    more = f"\n\nPerhaps of interest:\n\n{quote('files', likely)}" if likely else ""
     return Shown(text=names.text + more, named=(*names.named, *lengths), left_out=names.left_out)
 
 
@@ -262,7 +262,7 @@ def the_files(about: PromptContext) -> Section:
 
 
 def _files(about: PromptContext, space: int) -> Shown:
-    missing = [path for path in expected_files(about.context, about.state, about.view) if path not in about.view]
+    missing = [path for path in list_expected_files(about.context, about.state, about.view) if path not in about.view]
     more = f"\n\nThese are asked for and do not exist yet: {', '.join(missing)}"
     more = more if missing and len(missing) <= _MAX_MISSING else ""
     space = min(space, _BEGINNING_TOKENS) if about.explores else space
@@ -291,8 +291,8 @@ def _change(about: PromptContext, space: int, new: bool) -> Shown:
             diffs.append(f"{path} is new")  # it stands with the files, whole
         elif before != text:
             diffs.append(_diff(path, before, text))
-    text, cut = clipped("\n".join(diffs), min(space, _CHANGE_TOKENS) - _FRAME, about.gauge)
-    return Shown(text=quoted("diff", text) if diffs else "", whole=tuple(change) if new else (), cut=cut)
+    text, cut = clip("\n".join(diffs), min(space, _CHANGE_TOKENS) - _FRAME, about.gauge)
+    return Shown(text=quote("diff", text) if diffs else "", whole=tuple(change) if new else (), cut=cut)
 
 
 def _diff(path: str, before: str | None, after: str | None) -> str:
@@ -324,7 +324,7 @@ def _lessons(about: PromptContext, space: int) -> Shown:
             shown.append(text)
             numbers.append(lesson.id)
     cut = len(shown) < len(about.state.lessons)
-    return Shown(text=quoted("lessons", "\n\n".join(shown)) if shown else "", lessons=tuple(numbers), cut=cut)
+    return Shown(text=quote("lessons", "\n\n".join(shown)) if shown else "", lessons=tuple(numbers), cut=cut)
 
 
 def _short(lesson: Lesson) -> str:
@@ -333,7 +333,7 @@ def _short(lesson: Lesson) -> str:
 
 def the_plan(state: AttemptState, title: str = "The plan") -> Section:
     """The plan of the attempt."""
-    return fixed(title, quoted("plan", state.plan) if state.plan else "", share=0.15, rank=3)
+    return fix(title, quote("plan", state.plan) if state.plan else "", share=0.15, rank=3)
 
 
 def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
@@ -357,8 +357,8 @@ def _remarks(state: AttemptState) -> Section:
     lines = [
         f"- {one}{f' Suggested: {one.fix}' if one.fix else ''}" for one in found if one.reason not in state.feedback
     ]
-    text = quoted("remarks", "\n".join(lines)) if state.feedback and lines else ""
-    return fixed("What readers of the change found besides; mend it along the way", text, share=0.1, rank=4)
+    text = quote("remarks", "\n".join(lines)) if state.feedback and lines else ""
+    return fix("What readers of the change found besides; mend it along the way", text, share=0.1, rank=4)
 
 
 def the_failure(about: PromptContext) -> Section:
@@ -368,7 +368,7 @@ def the_failure(about: PromptContext) -> Section:
 
 
 def _show_hand_over(state: AttemptState, space: int, gauge: Gauge) -> Shown:
-    text, cut = fitted(state, space, gauge)
+    text, cut = fit(state, space, gauge)
     return Shown(text=text, cut=cut)
 
 
@@ -383,14 +383,14 @@ def _earlier(state: AttemptState, space: int, gauge: Gauge) -> Shown:
         kept.insert(0, line)
     away = len(lines) - len(kept)
     kept = [f"(left out: the {away} oldest)", *kept] if away else kept
-    return Shown(text=quoted("earlier tries", "\n".join(kept)) if kept else "", cut=bool(away))
+    return Shown(text=quote("earlier tries", "\n".join(kept)) if kept else "", cut=bool(away))
 
 
 def _failure(state: AttemptState, space: int, gauge: Gauge) -> Shown:
-    result, cut = clipped(state.feedback, space - gauge.tokens(last_failure(state, "")), gauge)
+    result, cut = clip(state.feedback, space - gauge.tokens(last_failure(state, "")), gauge)
     return Shown(text=last_failure(state, result), cut=cut)
 
 
 def closing(text: str) -> Section:
     """The closing line of a prompt, which none goes without."""
-    return fixed("Now", text, rank=0)
+    return fix("Now", text, rank=0)

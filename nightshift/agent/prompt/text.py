@@ -54,13 +54,13 @@ def system(phase: Phase, *parts: str, main: str = "") -> Message:
     return Message(role="system", text="\n\n".join(texts) + "\n")
 
 
-def quoted(label: str, text: str) -> str:
+def quote(label: str, text: str) -> str:
     """The text as data, between markers that it cannot contain."""
     seal = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_SEAL]
     return f"----- begin {label} {seal} -----\n{text.rstrip(chr(10))}\n----- end {label} {seal} -----"
 
 
-def fenced(path: str, text: str) -> str:
+def fence(path: str, text: str) -> str:
     """A file in the form in which replies carry files."""
     return code_block(path, text, f' path="{path}"' if " " in path else f" path={path}")
 

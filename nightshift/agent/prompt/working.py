@@ -20,4 +20,4 @@ def working_prompt(about: sections.PromptContext, now: str) -> Prompt:
         *sections.the_history(about),
         sections.closing(now),
     ]
-    return sections.composed(about, head, parts, once=True)
+    return sections.join_parts(about, head, parts, once=True)

@@ -150,7 +150,9 @@ def read_arguments(name: str, arguments: Mapping[str, Any]) -> BaseModel:
     Raises:
         BadReply: they do not fit, or are the words of the form; the message says which one and why.
     """
-    if (spec := specs.named(name)) and (copied := [one.name for one in spec.parameters if _is_copied(one, arguments)]):
+    if (spec := specs.find_tool(name)) and (
+        copied := [one.name for one in spec.parameters if _is_copied(one, arguments)]
+    ):
         raise BadReply(f"{name}: {copied[0]}: holds the words of the form; say it yourself.")
     try:
         read = _MODELS[name].model_validate(dict(arguments))

@@ -74,7 +74,7 @@ def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
 
 def _canonical(call: ToolCall) -> ToolCall:
     name = call.name.strip().lower().replace("-", "_").rsplit(".", 1)[-1].rsplit(":", 1)[-1]
-    spec = specs.named(name)
+    spec = specs.find_tool(name)
     return replace(call, name=spec.name if spec else call.name[:100])
 
 
@@ -86,7 +86,7 @@ def _read_fenced(text: str, tools: Sequence[ToolSpec], offered: Collection[str],
     found = fences.blocks(text)
     for block in found:
         word = block.info.split(maxsplit=1)[0] if block.info else ""
-        spec = specs.named(word.lower().rsplit(".", 1)[-1]) if word not in _SHELLS else None
+        spec = specs.find_tool(word.lower().rsplit(".", 1)[-1]) if word not in _SHELLS else None
         if spec is None and word in _SHELLS and len(found) == 1 and "path=" not in block.info:
             spec = specs.RUN
         if spec is None and specs.is_outside(word):
@@ -186,7 +186,7 @@ def _call_of(data: object) -> ToolCall | None:
         given = _object(given)
     if given is None:
         given = {key: value for key, value in data.items() if key not in _NAMES}
-    known = specs.named(name.lower().rsplit(".", 1)[-1]) or specs.is_outside(name)
+    known = specs.find_tool(name.lower().rsplit(".", 1)[-1]) or specs.is_outside(name)
     return ToolCall(name=name, arguments=given) if known and isinstance(given, Mapping) else None
 
 

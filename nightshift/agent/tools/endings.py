@@ -48,7 +48,7 @@ _CANNOT = re.compile(
 )
 
 
-def stated(reply: Completion) -> Said | None:
+def read_stated(reply: Completion) -> Said | None:
     """Read the ending that a reply states at its beginning; None where it names a file."""
     text = reply.text.strip()
     lines = list(dropwhile(_PASSED_OVER.fullmatch, text.split("\n")))
@@ -67,7 +67,7 @@ def stated(reply: Completion) -> Said | None:
     return None if word == "default" else Cannot(reason=why)
 
 
-def implied(reply: Completion) -> Said | None:
+def read_implied(reply: Completion) -> Said | None:
     """Read the ending from a reply that is nothing but a few sentences, where they say one of the three plainly."""
     text = reply.text.strip()
     whole = reply.finish is Finish.STOP and not reply.tool_calls and reply.backend != BUILT_IN

@@ -15,7 +15,7 @@ from nightshift.agent.tools.corpus import Corpus, CorpusCache, count_lines, matc
 from nightshift.agent.view import View
 from nightshift.core.errors import BadReply
 from nightshift.core.text.masking import printable
-from nightshift.core.text.patterns import compiled
+from nightshift.core.text.patterns import compile_bytes
 
 MOST_FILES = 200
 MATCHES_A_PAGE = 50
@@ -105,7 +105,7 @@ def search(view: View, corpora: CorpusCache, asked: arguments.Search) -> str:
         BadReply: the pattern is none.
     """
     try:
-        pattern = compiled(asked.pattern, multiline=True)
+        pattern = compile_bytes(asked.pattern, multiline=True)
     except ValueError as error:
         raise BadReply(f"search: pattern: {error}; it is an RE2 expression, quote brackets and dots by \\.") from None
     if asked.path and not _select_paths(view, asked.path, ""):
@@ -147,17 +147,17 @@ def _matches(view: View, corpus: Corpus, pattern: Any, asked: arguments.Search) 
     changed = [path for path, text in view.change.items() if text is not None]
     glob = _glob(asked.glob) if asked.glob else None
 
-    def wanted(path: str) -> bool:
+    def is_wanted(path: str) -> bool:
         below = not asked.path or path == asked.path or path.startswith(asked.path + "/")
         return below and (glob is None or glob.search(path) is not None)
 
-    for path in filter(wanted, sorted(changed)):
+    for path in filter(is_wanted, sorted(changed)):
         raw = (view.change[path] or "").encode("utf-8", "surrogatepass")
         for start, end in matching_lines(pattern, raw, 0, len(raw)):
             yield path, lambda raw=raw, start=start: count_lines(raw, 0, start) + 1, raw[start:end]
     buffer = corpus.buffer
     if asked.path or glob:
-        spans = [(path, *corpus.spans[path]) for path in corpus.paths if wanted(path) and path not in view.change]
+        spans = [(path, *corpus.spans[path]) for path in corpus.paths if is_wanted(path) and path not in view.change]
     else:
         spans = [("", 0, len(buffer))]
     for name, begin, end in spans:

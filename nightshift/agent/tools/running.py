@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nightshift.agent import feedback
 from nightshift.agent.draft import Draft
-from nightshift.agent.prompt.context import expected_files
+from nightshift.agent.prompt.context import list_expected_files
 from nightshift.agent.services import AgentServices
 from nightshift.agent.suite_job import job_for
 from nightshift.agent.tools import arguments
@@ -89,7 +89,7 @@ async def run_tests(
     job = job_for(context, replace(state, change=draft.sources, own_tests=own, removed_tests=gone), services)
     trial = await services.suite.try_out(replace(job, only=only))
     unseen = [f"{path} {why}" for path, why in trial.dropped.items()]
-    lines = [feedback.shape(trial) if trial.reason else feedback.passed(trial)]
+    lines = [feedback.shape(trial) if trial.reason else feedback.describe_pass(trial)]
     lines += [f"(failed without your change already, left out: {name_first(trial.before)})"] if trial.before else []
     lines += [f"(not seen by the run: {name_first(unseen, between='; ')})"] if unseen else []
     return "\n".join([*lines, f"(took {duration(trial.duration_s)}; {NO_VERDICT})"]), not trial.reason
@@ -105,7 +105,7 @@ async def find_contradiction(
     """
     if not (given := context.task.spec.tests):
         return ""
-    expected = await asyncio.to_thread(expected_files, context, replace(state, change=draft.sources), draft.view)
+    expected = await asyncio.to_thread(list_expected_files, context, replace(state, change=draft.sources), draft.view)
     if missing := [path for path in expected if path not in draft.view]:
         return f"the given tests need {', '.join(missing)}, which is missing."
     job = job_for(context, replace(state, change=draft.sources, own_tests={}), services)

@@ -120,7 +120,7 @@ def is_outside(name: str) -> bool:
     return "__" in name
 
 
-def named(name: str) -> ToolSpec | None:
+def find_tool(name: str) -> ToolSpec | None:
     """The tool of that name, or of one that other programs give it; None for none."""
     wanted = ALIASES.get(name, name)
     return next((spec for spec in WORKING if spec.name == wanted), None)

@@ -26,7 +26,7 @@ from nightshift.core.tasks.integrating import Discarded, Integrated
 from nightshift.core.tasks.revert import Reverted
 from nightshift.core.tasks.states import DaemonState, Status
 from nightshift.core.version import VERSION
-from nightshift.queue.status import inbox_notices, stored_status
+from nightshift.queue.status import inbox_notices, read_stored_status
 from nightshift.storage.db.codec import encode
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
@@ -220,7 +220,7 @@ def _check(spec: TaskSpec, settings: Settings, database: Database) -> None:
     from nightshift.app.repository_settings import kept_for  # noqa: PLC0415  # only a new task is held against the machine
     from nightshift.app.submission import machine_check  # noqa: PLC0415  # as above
 
-    machine_check(settings)(kept_for(spec, database, settings).applied(spec))
+    machine_check(settings)(kept_for(spec, database, settings).apply_to(spec))
 
 
 def read_stopped_status(database: Database) -> DaemonStatus:
@@ -229,7 +229,7 @@ def read_stopped_status(database: Database) -> DaemonStatus:
     at = last[0].at if last else None
     notice = f"daemon stopped, as of {at.astimezone():%Y-%m-%d %H:%M:%S}" if at else "daemon stopped"
     conn = database.reader()
-    return replace(stored_status(conn, utc_now()), notices=(notice, *inbox_notices(conn)))
+    return replace(read_stored_status(conn, utc_now()), notices=(notice, *inbox_notices(conn)))
 
 
 def _raise(error: Exception) -> NoReturn:

@@ -183,7 +183,7 @@ async def check_repository(repo: str, settings: Settings) -> Preflight:
         root = service.show(repo).repo
         asked = TaskSpec(description="", repo=root)
         stored = service.kept(asked)
-        spec = stored.applied(asked)
+        spec = stored.apply_to(asked)
         spec = replace(spec, language=choose_language_here(spec, settings))
         tree = git.tree(root, git.resolve(root, spec.base or "HEAD"))
         files = find(tree)

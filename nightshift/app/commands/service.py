@@ -24,7 +24,7 @@ from nightshift.client.session import Session
 from nightshift.config.load import Settings
 from nightshift.config.places import ROOT, user_folders
 from nightshift.core.errors import ConfigError
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.storage.files.whole import write_whole
 
 NAME = "nightshift.service"
@@ -139,7 +139,7 @@ def _refuse_foreign(path: Path) -> None:
     except OSError as error:
         raise ConfigError([f"{path} cannot be read: {error.strerror}"]) from error
     if not ours:
-        raise ConfigError([f"{path} was not written by {typed('install-service')}; move it away first"])
+        raise ConfigError([f"{path} was not written by {format_command('install-service')}; move it away first"])
 
 
 def _note_commands(session: Session, when: str, commands: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from nightshift.client.output import Cell, Lines
 from nightshift.client.session import Session
 from nightshift.core.clock import to_text, utc_now
 from nightshift.core.errors import ConfigError, NightshiftError
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.text.masking import Masker
 from nightshift.report.weekly import summarise, write_report
 from nightshift.report.weeks import asked_span
@@ -56,7 +56,7 @@ def notify_test(session: Session) -> int:
     ways = channels(session.settings)
     if not ways.names:
         raise ConfigError(["notify_command, notify_desktop, notify_url: none is set, so no notice would be sent"])
-    faults = asyncio.run(send_test(ways, f"with {typed('notify-test')}", utc_now))
+    faults = asyncio.run(send_test(ways, f"with {format_command('notify-test')}", utc_now))
     fields = {"sent": [name for name, fault in faults.items() if not fault], "faults": dict(faults)}
     session.print(fields, [Lines(lines=[Cell(f"{name}: {fault or 'sent'}") for name, fault in faults.items()])])
     return Exit.FAILED if any(faults.values()) else Exit.OK

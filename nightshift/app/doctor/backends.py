@@ -16,7 +16,7 @@ from nightshift.app.suites import find_sandbox
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Message, ModelRequest
 from nightshift.core.errors import ConfigError, ModelError, SandboxError
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.formats import duration
 from nightshift.core.text.masking import Masker
@@ -67,7 +67,7 @@ def check_models(context: CheckContext) -> Iterator[Finding]:
 
 def _sum_up(*, is_one_there: bool) -> Finding:
     if is_one_there:
-        return note("models", "no reply was asked for", f"{typed('doctor --deep')} asks each for one word")
+        return note("models", "no reply was asked for", f"{format_command('doctor --deep')} asks each for one word")
     return warning("models", "none answers; tasks that the built-in engine cannot do wait for one", how_to_get_one())
 
 

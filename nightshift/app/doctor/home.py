@@ -26,7 +26,7 @@ from nightshift.config.load import sources
 from nightshift.config.places import Layout
 from nightshift.config.reloaded import HOW_TO_REMOVE, OVERRULED
 from nightshift.core.errors import StoreDamaged, StoreError, StoreMissing, StoreTooNew, StoreTooOld
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.text.formats import ago
 from nightshift.queue.store import counts
 from nightshift.storage.db import backups
@@ -210,7 +210,7 @@ def check_database(context: CheckContext) -> Iterator[Finding]:
 def check_backups(context: CheckContext) -> Iterator[Finding]:
     """Look at the backups."""
     settings, now = context.settings, context.clock()
-    found = backups.kept(settings.backups_dir, now)
+    found = backups.list_backups(settings.backups_dir, now)
     if not found:
         if settings.db_path.exists():
             yield warning(
@@ -258,7 +258,9 @@ def _soundness(path: Path, limit_s: float) -> Iterator[Finding]:
     found = _quick(path, limit_s)
     if found is None:
         yield note(
-            "quick check", f"did not come to its end in {limit_s:g} s", f"{typed('doctor --deep')} takes its time"
+            "quick check",
+            f"did not come to its end in {limit_s:g} s",
+            f"{format_command('doctor --deep')} takes its time",
         )
     elif found:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
@@ -290,6 +292,6 @@ def _age(newest: Path, count: int, now: datetime, context: CheckContext) -> Find
     late = timedelta(seconds=3 * context.settings.state_interval_s)
     is_late = now - at > late and not backups.is_current(newest, context.settings.db_path)
     if context.holder is not None and is_late:
-        mend = f"look for `backup_failed` with {typed('logs 200 --level WARNING')}; often the disk is full"
+        mend = f"look for `backup_failed` with {format_command('logs 200 --level WARNING')}; often the disk is full"
         return warning("backups", f"{text}, though the daemon runs", mend)
     return ok("backups", text)

@@ -8,7 +8,7 @@ from nightshift.app.doctor.context import CheckContext, Finding, fault, note, ok
 from nightshift.app.extras import EXTRAS
 from nightshift.config.load import Settings
 from nightshift.core.errors import HubAway, HubRefused
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.status import install_by_hand
 from nightshift.remote.hub.access import Access, access
 from nightshift.remote.hub.connection import HubConnections
@@ -32,7 +32,7 @@ def check_hub(context: CheckContext) -> Iterator[Finding]:
     except HubAway as error:
         yield warning("hub", str(error), "see to its server; nodes finish what they have and hand it in later")
     except HubRefused as error:
-        yield fault("hub", str(error), f"correct HUB_URL, or `{typed('hub init')}` as the database's owner")
+        yield fault("hub", str(error), f"correct HUB_URL, or `{format_command('hub init')}` as the database's owner")
     else:
         yield from judged(found)
         yield from address(context.settings)

@@ -21,12 +21,12 @@ from nightshift.app.submission import machine_check
 from nightshift.app.suites import drop_event
 from nightshift.config.places import ROOT, user_folders
 from nightshift.core.errors import InvalidTask, StoreError
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.status import ExtraState
 from nightshift.core.text.formats import duration
 from nightshift.core.version import VERSION
 from nightshift.git.protocol import OLDEST, version_of
-from nightshift.queue.intake.marked_yaml import BrokenFile, Fault, bounded
+from nightshift.queue.intake.marked_yaml import BrokenFile, Fault, limit_faults
 from nightshift.queue.intake.tasks_file import Reading, load_file
 from nightshift.queue.store import id_of_key
 from nightshift.sandbox import node_program
@@ -164,7 +164,7 @@ def check_intake(context: CheckContext) -> Iterator[Finding]:
         for line in str(error).splitlines()[:10]:
             yield fault("tasks.yaml", line, f"correct it in {path}; none of its entries counts meanwhile")
         return
-    faults = bounded([*reading.faults, *_list_refusals(context, reading)])
+    faults = limit_faults([*reading.faults, *_list_refusals(context, reading)])
     for each in faults[:10]:
         yield fault("tasks.yaml", str(each), f"correct it in {path}; this entry waits meanwhile, the others do not")
     count = reading.total
@@ -211,7 +211,7 @@ def check_service(_: CheckContext) -> Iterator[Finding]:
         yield note(
             "service",
             f"{unit} is not there: after a restart of the machine nobody starts Nightshift",
-            f"{typed('install-service')}   (docs/manual/service.md)",
+            f"{format_command('install-service')}   (docs/manual/service.md)",
         )
         return
     user = pwd.getpwuid(os.getuid()).pw_name

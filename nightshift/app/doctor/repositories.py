@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nightshift.app.doctor.context import CheckContext, Finding, fault, note, ok, quote, warning
 from nightshift.core.errors import GitError
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.git import protocol
 from nightshift.git.commands import Git
 from nightshift.git.configuration import Configuration
@@ -45,7 +45,7 @@ def _sound(context: CheckContext, folder: Path) -> Iterator[Finding]:
     try:
         answer = git.ask("fsck", "--no-dangling", "--no-progress", *kind, timeout_s=limit)
     except GitError as error:
-        yield note("fsck", str(error), f"{typed('doctor --deep')} takes its time")
+        yield note("fsck", str(error), f"{format_command('doctor --deep')} takes its time")
         return
     if answer.code:
         text = " ".join((answer.error or answer.text).split())[:300]

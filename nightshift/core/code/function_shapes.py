@@ -54,7 +54,7 @@ def _shape(function: Function) -> Shape | None:
     nodes = sum(not isinstance(node, ast.expr_context) for top in body for node in ast.walk(top))
     if nodes < LEAST_NODES:
         return None
-    numbers = {name: f"v{at}" for at, name in enumerate(dict.fromkeys(_bound(function)))}
+    numbers = {name: f"v{at}" for at, name in enumerate(dict.fromkeys(_list_bound(function)))}
     numbers[function.name] = "f"
     text = "\n".join(_text(node, numbers) for node in (function.args, *body))
     digest = hashlib.sha256(f"{type(function).__name__}\n{text}".encode("utf-8", "backslashreplace")).hexdigest()[:32]
@@ -69,7 +69,7 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return body[1:] if documented else body
 
 
-def _bound(function: Function) -> Iterator[str]:
+def _list_bound(function: Function) -> Iterator[str]:
     """The names that a function binds, in the order of its text; what it declares global or nonlocal is not its own."""
     outer = {name for node in ast.walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     for node in _in_order(function):
@@ -117,7 +117,7 @@ def shapes_of(change: Change) -> set[str]:
     return {one.digest for path, text in change.items() if text and path.endswith(".py") for one in shapes(text)}
 
 
-def changed_by_fix(failing: Change, passing: Collection[str]) -> set[str]:
+def list_changed_by_fix(failing: Change, passing: Collection[str]) -> set[str]:
     """The functions of a change that failed which are no more there in the one that passed; none of too many."""
     found = shapes_of(failing) - set(passing)
     return found if len(found) <= MOST_EACH else set()

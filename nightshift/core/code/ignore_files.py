@@ -60,12 +60,12 @@ class IgnoreRules:
         for depth in range(1, len(parts)):
             above = "/".join(parts[:depth])
             if above not in self._folders:
-                self._folders[above] = self._said(parts[:depth], folder=True)
+                self._folders[above] = self._ask_rules(parts[:depth], folder=True)
             if self._folders[above]:
                 return True
-        return self._said(parts, folder=folder)
+        return self._ask_rules(parts, folder=folder)
 
-    def _said(self, parts: list[str], *, folder: bool) -> bool:
+    def _ask_rules(self, parts: list[str], *, folder: bool) -> bool:
         """Tell whether the last rule that fits ignores a path; the nearest file with such a rule decides."""
         for depth in reversed(range(len(parts))):
             above = "".join(f"{part}/" for part in parts[:depth])

@@ -156,9 +156,9 @@ class View:
         if is_source(path):  # it says what kind of module a file is
             found.update(name for folder in folders_above(path) for name in self._present(f"{folder}{PACKAGE}"))
         for imported in facts.imports:
-            found.update(self._imported(path, imported))
+            found.update(self._list_imported(path, imported))
         for mention in facts.mentions:
-            found.update(self._mentioned(path, mention))
+            found.update(self._list_mentioned(path, mention))
         return frozenset(found)
 
     def users(self, path: str) -> Iterator[str]:
@@ -187,7 +187,7 @@ class View:
         if path in self:
             yield path
 
-    def _imported(self, path: str, imported: Import) -> Iterator[str]:
+    def _list_imported(self, path: str, imported: Import) -> Iterator[str]:
         above = list(folders_above(path))
         if imported.level:
             roots = above[imported.level - 1 : imported.level]
@@ -218,11 +218,11 @@ class View:
                     if path.endswith(".py") and "/" not in path[len(package) :] and path in self:
                         yield path
 
-    def _mentioned(self, path: str, mention: str) -> Iterator[str]:
+    def _list_mentioned(self, path: str, mention: str) -> Iterator[str]:
         for names in (self._graph.names, self._above):
             yield from (found for found in names.named(mention) if found in self)
         if _is_dotted(mention):
-            yield from self._imported(path, Import(module=mention))
+            yield from self._list_imported(path, Import(module=mention))
 
 
 def _words(path: str, facts: Facts) -> Iterator[str]:

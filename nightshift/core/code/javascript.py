@@ -88,7 +88,7 @@ def literal(node: Node | None) -> str | None:
         return None
     if any(child.type not in {"string_fragment", "escape_sequence"} for child in node.named_children):
         return None
-    return "".join(_unescaped(child) for child in node.named_children)
+    return "".join(_unescape(child) for child in node.named_children)
 
 
 def arguments(call: Node) -> list[Node]:
@@ -109,7 +109,7 @@ def specifiers(path: str, text: str) -> list[str]:
     return list(found)
 
 
-def _unescaped(node: Node) -> str:
+def _unescape(node: Node) -> str:
     text = node_text(node)
     if node.type == "string_fragment":
         return text

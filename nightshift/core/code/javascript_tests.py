@@ -43,7 +43,7 @@ def framework_of(path: str, text: str, text_of: TextOf) -> Framework:
     """
     if found := _MODULES.search(text):
         return _OF_MODULE[found[2]]
-    return wanted(path, text_of) if _GLOBALS.search(text) else Framework.NODE
+    return choose_framework(path, text_of) if _GLOBALS.search(text) else Framework.NODE
 
 
 def of_all(tests: Iterable[tuple[str, str]], text_of: TextOf) -> Framework:
@@ -51,7 +51,7 @@ def of_all(tests: Iterable[tuple[str, str]], text_of: TextOf) -> Framework:
     return next((framework_of(path, text, text_of) for path, text in tests), Framework.NODE)
 
 
-def wanted(path: str, text_of: TextOf) -> Framework:
+def choose_framework(path: str, text_of: TextOf) -> Framework:
     """The framework that the package of a path runs its tests with: by its script, its settings, what it depends on."""
     for folder in _above(path):
         text = text_of(posixpath.join(folder, "package.json"))

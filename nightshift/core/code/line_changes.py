@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 
 
-def written(before: str, after: str) -> frozenset[int]:
+def list_written_lines(before: str, after: str) -> frozenset[int]:
     """The lines of `after` that are new or other than before, counting from 1; where lines went, their neighbours."""
     old, new = _lines(before), _lines(after)
     head = _same(old, new)

@@ -62,7 +62,7 @@ class Listing(Mapping[str, V]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._with_new(self._shared.paths, self._new))
 
-    def patched(self, differences: Mapping[str, V | None]) -> Listing[V]:
+    def patch(self, differences: Mapping[str, V | None]) -> Listing[V]:
         """The listing with other values at some paths; None for a path that is to be left out."""
         before, over = self._shared.values, {**self._over, **differences}
         over = {path: value for path, value in over.items() if before.get(path) != value}

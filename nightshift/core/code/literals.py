@@ -103,15 +103,15 @@ def _value(node: ast.expr, limit: SizeLimit) -> Any:
             pairs = ((key, item) for key, item in zip(keys, values, strict=True) if key is not None)
             return {_value(key, limit): _value(item, limit) for key, item in pairs}
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Not(), operand=operand):
-            return _signed(node.op, _value(operand, limit))
+            return _sign(node.op, _value(operand, limit))
         case ast.BinOp(left=left, op=operator_, right=right) if type(operator_) in _OPERATORS:
-            return _operated(operator_, _value(left, limit), _value(right, limit), limit)
+            return _operate(operator_, _value(left, limit), _value(right, limit), limit)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _CALLS and len(arguments) < 2:
-            return _called(name, [_value(argument, limit) for argument in arguments])
+            return _call(name, [_value(argument, limit) for argument in arguments])
     raise ValueError(f"is no literal: {ast.unparse(node)[:80]}")
 
 
-def _signed(sign: ast.unaryop, value: Any) -> Any:
+def _sign(sign: ast.unaryop, value: Any) -> Any:
     if isinstance(sign, ast.Not):
         return not value
     if not isinstance(value, _NUMBERS):
@@ -119,7 +119,7 @@ def _signed(sign: ast.unaryop, value: Any) -> Any:
     return -value if isinstance(sign, ast.USub) else +value
 
 
-def _operated(sign: ast.operator, left: Any, right: Any, limit: SizeLimit) -> Any:
+def _operate(sign: ast.operator, left: Any, right: Any, limit: SizeLimit) -> Any:
     numbers = isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS)
     if isinstance(sign, ast.Pow):
         small = numbers and abs(right) <= MAX_BITS and _bits(left) * abs(right) <= MAX_BITS
@@ -158,7 +158,7 @@ def _bits(value: complex) -> int:
     return value.bit_length() if isinstance(value, int) else 64
 
 
-def _called(name: str, arguments: list[Any]) -> Any:
+def _call(name: str, arguments: list[Any]) -> Any:
     if name == "float" and not (arguments and isinstance(arguments[0], str | int | float)):
         raise ValueError("float takes a text or a number")
     return _CALLS[name](*arguments)

@@ -152,19 +152,19 @@ class Spellings:
         self._files = dict[str, str]()
         self._folders = dict[str, str]()
         self._first = tuple(paths)
-        self._text = _folded("\0".join(("", *self._first, "")))
+        self._text = _fold("\0".join(("", *self._first, "")))
 
     def add(self, path: str) -> None:
         """Take in one more file."""
-        self._files[_folded(path)] = path
+        self._files[_fold(path)] = path
         for folder in reversed(folders_of(path)) if "/" in path else ():
-            if self._folders.setdefault(_folded(folder), path) != path:
+            if self._folders.setdefault(_fold(folder), path) != path:
                 return
 
     def clash(self, path: str) -> str | None:
         """A file that cannot exist beside this one: it has the same name but for case, or one is the other's folder."""
-        folded = _folded(path)
-        names = (folded, *map(_folded, folders_of(path)))
+        folded = _fold(path)
+        names = (folded, *map(_fold, folders_of(path)))
         if f"\0{folded}/" in self._text or any(f"\0{name}\0" in self._text for name in names):
             first, self._first, self._text = self._first, (), ""
             for each in first:
@@ -173,7 +173,7 @@ class Spellings:
             return same
         if inside := self._folders.get(folded):
             return inside
-        return next((file for folder in folders_of(path) if (file := self._files.get(_folded(folder)))), None)
+        return next((file for folder in folders_of(path) if (file := self._files.get(_fold(folder)))), None)
 
 
 def clash_among(paths: Iterable[str]) -> tuple[str, str] | None:
@@ -186,5 +186,5 @@ def clash_among(paths: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
-def _folded(path: str) -> str:
+def _fold(path: str) -> str:
     return path.lower() if path.isascii() else unicodedata.normalize("NFC", path.casefold())

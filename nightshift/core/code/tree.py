@@ -45,7 +45,7 @@ class Tree(Protocol):
 class Tagged(Protocol):
     """A tree whose commit has a history with tags."""
 
-    def described(self) -> str:
+    def describe(self) -> str:
         """The nearest tag with a digit, how many commits ago it was and the commit, as `git describe --long` has them.
 
         Empty where there is no such tag.

@@ -31,7 +31,7 @@ class Measure(StrEnum):
 _UNITS = {Measure.MODEL_CALLS: " model calls", Measure.TOKENS: " tokens", Measure.COST_USD: ""}
 
 
-def raised(limits: Limits, before: Spent, granted: Iterable[str]) -> Limits:
+def raise_limits(limits: Limits, before: Spent, granted: Iterable[str]) -> Limits:
     """The limits as they stand, counted from `before`.
 
     Args:
@@ -44,7 +44,7 @@ def raised(limits: Limits, before: Spent, granted: Iterable[str]) -> Limits:
     return replace(limits, **ceilings)
 
 
-def lowered(limits: Limits, used: Spent) -> Limits:
+def lower_limits(limits: Limits, used: Spent) -> Limits:
     """The limits without what was used of them; never below nothing."""
     left: dict[str, Any] = {
         each.value: max(0, own - getattr(used, each)) for each in Measure if (own := getattr(limits, each)) is not None

@@ -37,7 +37,7 @@ def with_note(description: str, note: str) -> str:
     return text
 
 
-def amended(spec: TaskSpec, amendment: Amendment) -> TaskSpec:
+def amend(spec: TaskSpec, amendment: Amendment) -> TaskSpec:
     """The specification with what its owner added.
 
     Raises:

@@ -317,7 +317,7 @@ class AttemptContext:
         denied = self.denied | {subject for subject, yes in before if not yes and subject not in self.granted}
         return replace(self, granted=granted, denied=denied)
 
-    def approved_packages(self, project: str | None) -> tuple[str, ...]:
+    def list_approved_packages(self, project: str | None) -> tuple[str, ...]:
         """The packages that the owner said yes to for the task, for its project, or for its repository."""
         said = {**self.decided.get(None, {}), **self.decided.get(project, {})}
         mine = self.granted - {subject for each in self.decided.values() for subject in each}

@@ -70,7 +70,7 @@ def limit_for_all() -> literals.SizeLimit:
 def _why_unwritable(name: str, value: Any, limit: literals.SizeLimit | None) -> str:
     """Returned rather than raised: the fault is kept until all are known, and its traceback would keep the values."""
     try:
-        meant = _named(value, limit) if name == "kwargs" else _value(value, limit)
+        meant = _read_named(value, limit) if name == "kwargs" else _value(value, limit)
         if plain_data.too_deep(meant):
             return plain_data.TOO_DEEP
         literals.write(tuple(meant) if name == "args" else meant, limit)
@@ -88,7 +88,7 @@ def to_case(read: CaseIn) -> ValueCase:
     return ValueCase(
         call=f"{module}:{function}",
         args=literals.write(tuple(map(_value, read.args))),
-        kwargs=literals.write(_named(read.kwargs)),
+        kwargs=literals.write(_read_named(read.kwargs)),
         compare=Compare.RAISES if read.raises else Compare.STRICT,
         expect=expect,
         raises=(read.raises.rpartition(".")[2],) if read.raises else (),
@@ -136,7 +136,7 @@ def oracle_files(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> di
     return {f"{to_case(cases[0]).module.replace('.', '/')}.py": oracle} if oracle and cases else {}
 
 
-def _named(given: Mapping[str, Any], limit: literals.SizeLimit | None = None) -> dict[str, Any]:
+def _read_named(given: Mapping[str, Any], limit: literals.SizeLimit | None = None) -> dict[str, Any]:
     """The arguments by name; an argument may be called `literal`."""
     return {name: _value(value, limit) for name, value in given.items()}
 

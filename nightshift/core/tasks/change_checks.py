@@ -145,7 +145,7 @@ class Declared:
     before: str | None
     after: str
 
-    def undone(self, text: str) -> str | None:
+    def undo(self, text: str) -> str | None:
         """A later text of the file without what the checks wrote; None where the file is theirs alone.
 
         Where somebody else wrote in it since, only lines of a requirements.txt are known again.

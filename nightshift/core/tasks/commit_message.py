@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.best_change import describe_tests
 from nightshift.core.tasks.findings import FindingKind
-from nightshift.core.tasks.remarks import counted, masked
+from nightshift.core.tasks.remarks import count_by_gravity, mask_remarks
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import Label, Result, Verdict
 from nightshift.core.text.masking import Masker, printable
@@ -67,18 +67,18 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
     asked = textwrap.indent(description, "> ", lambda _line: True)
     verdict = str(state.verdict.evidence.label) if state.verdict else ""
     full = state.scope.full
-    left = masked(state.open_remarks, mask, full)
+    left = mask_remarks(state.open_remarks, mask, full)
     named = "\n".join(textwrap.fill(f"- {one}", SUBJECT_CHARS, subsequent_indent="  ") for one in left)
     # In front of what was asked for: a body that is too long is cut at its end.
     assets = [one.where for one in state.verdict.findings if one.kind is FindingKind.ASSET] if state.verdict else []
     changed = ", ".join(map(full, sorted({*state.changed_tests, *assets})))
     removed = ", ".join(map(full, sorted(state.removed_tests)))
-    told = changed and _wrapped(f"Existing tests that contradicted the task were changed: {changed}")
-    gone = removed and _wrapped(f"Existing tests were removed with what they tested: {removed}")
+    told = changed and _wrap(f"Existing tests that contradicted the task were changed: {changed}")
+    gone = removed and _wrap(f"Existing tests were removed with what they tested: {removed}")
     is_draft = verdict == Label.DRAFT
     parts = (
-        _wrapped(mask(f"A draft: it did not pass: {_tests(state.verdict)}")) if is_draft and state.verdict else "",
-        _wrapped(rest),
+        _wrap(mask(f"A draft: it did not pass: {_tests(state.verdict)}")) if is_draft and state.verdict else "",
+        _wrap(rest),
         told,
         gone,
         named and f"Findings that are left open:\n{named}",
@@ -92,7 +92,7 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
             "Model": ", ".join(dict.fromkeys(state.models)),
             "Iterations": str(state.iteration),
             "Verdict": verdict,
-            "Open-Findings": counted(left),
+            "Open-Findings": count_by_gravity(left),
             "Changed-Tests": changed,
             "Removed-Tests": removed,
         },
@@ -174,6 +174,6 @@ def _body(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in cut.split("\n"))).strip()
 
 
-def _wrapped(text: str) -> str:
+def _wrap(text: str) -> str:
     lines = text.strip().split("\n")
     return "\n".join(textwrap.fill(line, SUBJECT_CHARS, break_long_words=False) for line in lines)

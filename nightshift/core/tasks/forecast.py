@@ -177,11 +177,13 @@ def forecast(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], condit
         measured=len(measured),
         left_usd=conditions.left_today_usd,
         day_ends_at=_day_end(conditions.now),
-        **(_expected(tasks, measured, conditions) if len(measured) >= LEAST_MEASURED else {}),
+        **(_forecast_measured(tasks, measured, conditions) if len(measured) >= LEAST_MEASURED else {}),
     )
 
 
-def _expected(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], conditions: Conditions) -> dict[str, Any]:
+def _forecast_measured(
+    tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], conditions: Conditions
+) -> dict[str, Any]:
     """The fields of a forecast that rest on measured tasks."""
     prospects = _prospects(tasks, measured)
     if len(tasks) > SUMMED_FROM:
@@ -201,10 +203,10 @@ def _expected(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], condi
     found: dict[str, Any] = {"takes_s": takes_s, "done_at": _times(takes_s, conditions)}
     if any(each.cost_usd is None for each in measured):
         return found
-    return found | {"cost_usd": cost_usd} | _held_against(courses, cost_usd, conditions)
+    return found | {"cost_usd": cost_usd} | _compare_budget(courses, cost_usd, conditions)
 
 
-def _held_against(courses: Sequence[_Course], cost_usd: Estimate, conditions: Conditions) -> dict[str, Any]:
+def _compare_budget(courses: Sequence[_Course], cost_usd: Estimate, conditions: Conditions) -> dict[str, Any]:
     """Compare the tasks with the budget of the day; nothing without one."""
     left_usd, now = conditions.left_today_usd, conditions.now
     if left_usd is None:

@@ -40,7 +40,7 @@ class Fork:
     held: bool = False
 
 
-def forked_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
+def make_fork_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
     """The specification of the fork: the source's, with the remark below its words, and nothing to wait for.
 
     Raises:
@@ -53,7 +53,7 @@ def forked_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
     return replace(made, split=False) if fork.held else made  # its subtasks would land by themselves
 
 
-def begun(state: AttemptState, fork: Fork) -> AttemptState:
+def begin(state: AttemptState, fork: Fork) -> AttemptState:
     """The state at which the fork begins; `work` is the one after the step.
 
     Tries are counted anew, and the code it brings along is the first. The last failure comes along, and its diagnosis
@@ -95,7 +95,7 @@ def begin_with_draft(state: AttemptState) -> AttemptState:
         best = replace(best, phase=Phase.REFLECTING, iteration=0, tries=())
     else:
         best = replace(best, phase=Phase.REVIEW, tries=(), verdict=None, feedback="")
-    return begun(best, Fork(source=0, attempt=state.attempt, step_no=state.step_no))
+    return begin(best, Fork(source=0, attempt=state.attempt, step_no=state.step_no))
 
 
 def _phase(phase: Phase | None, *, noted: bool) -> Phase:

@@ -180,7 +180,7 @@ class _Without(_Part):
         self._hidden = hidden
 
     def _own(self, entries: Listing[str]) -> Listing[str]:
-        return entries.patched({path: None for folder in self._hidden for path in entries.below(f"{folder}/")})
+        return entries.patch({path: None for folder in self._hidden for path in entries.below(f"{folder}/")})
 
     def _is_hidden(self, path: str) -> bool:
         return path.partition("/")[0] in self._hidden

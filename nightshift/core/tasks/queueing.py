@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from nightshift.core.clock import Moment
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.states import DaemonState, Status
 
 
@@ -63,9 +63,9 @@ class PauseSource(StrEnum):
     def lifted_by(self) -> str:
         """Condition under which the next task begins, to follow “goes on” in a sentence."""
         if self in BY_OWNER:
-            return f"when you resume: `{typed('resume')}`, or Resume on the dashboard"
+            return f"when you resume: `{format_command('resume')}`, or Resume on the dashboard"
         if self is PauseSource.REVIEW:
-            listed, read = typed("review"), typed("review ID --read")
+            listed, read = format_command("review"), format_command("review ID --read")
             return f"by itself, once you have read some: `{listed}`, then `{read}`, or `all`"
         return _LIFTED_BY[self]
 

@@ -66,7 +66,9 @@ class Reading:
     unread: str = ""
 
 
-def masked(found: Iterable[Remark], mask: Callable[[str], str], full: Callable[[str], str] = str) -> tuple[Remark, ...]:
+def mask_remarks(
+    found: Iterable[Remark], mask: Callable[[str], str], full: Callable[[str], str] = str
+) -> tuple[Remark, ...]:
     """The findings without secrets, which a model may repeat; `full` gives paths as the repository has them."""
     return tuple(replace(one, path=mask(full(one.path)), reason=mask(one.reason), fix=mask(one.fix)) for one in found)
 
@@ -77,7 +79,7 @@ def worst_first(found: Iterable[Remark]) -> tuple[Remark, ...]:
     return tuple(sorted(dict.fromkeys(found), key=lambda one: (order.index(one.gravity), one.path, one.line)))
 
 
-def counted(found: Iterable[Remark]) -> str:
+def count_by_gravity(found: Iterable[Remark]) -> str:
     """Count findings by gravity, such as `1 critical, 2 high`; empty where there are none."""
     counts = Counter(one.gravity for one in found)
     return ", ".join(f"{counts[gravity]} {gravity}" for gravity in Gravity if counts[gravity])

@@ -120,7 +120,7 @@ class RepositorySettings:
     benchmark: tuple[Benchmarked, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
-    def applied(self, spec: TaskSpec) -> TaskSpec:
+    def apply_to(self, spec: TaskSpec) -> TaskSpec:
         """The task with what holds in its repository where it says nothing."""
         judged = spec.tests or spec.test_command or spec.cases or spec.oracle
         left_out = set(Linter) - set(self.linters) if self.linters is not None else set[Linter]()
@@ -162,7 +162,7 @@ def parse(values: Mapping[str, Any]) -> RepositorySettings:
     return RepositorySettings(**{**said, **lists}, benchmark=measured, limits=Limits(**limits))
 
 
-def changed(kept: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def change_settings(kept: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stored settings after changes, as plain values; None takes a value back. Raises as `parse`."""
     merged = {**kept, **changes}
     parse(merged)
@@ -243,7 +243,7 @@ class RepositoryOptions:
     error: str = ""
 
 
-def described(
+def describe_settings(
     kept: Mapping[str, Any], found: Found, otherwise: Mapping[str, Any], *, own_runs: bool
 ) -> tuple[Option, ...]:
     """Describe each setting of a repository: its value, and the source of that.
@@ -254,7 +254,7 @@ def described(
         otherwise: what the settings and git say.
         own_runs: our own runs find its tests, so that a found command judges nothing unless its owner sets it.
     """
-    values = _found(found)
+    values = _name_values(found)
     options = {name: _option(name, kept, values.get(name), otherwise.get(name)) for name in HELP}
     command = options["test_command"]
     if own_runs and command.source is Source.FOUND:
@@ -283,7 +283,7 @@ def _option(name: str, kept: Mapping[str, Any], found: tuple[Any, str] | None, o
     )
 
 
-def _found(found: Found) -> dict[str, tuple[Any, str]]:
+def _name_values(found: Found) -> dict[str, tuple[Any, str]]:
     """The found values by the names of the settings, each with its place."""
     values = dict[str, tuple[Any, str]]()
     if test := found.command(Purpose.TEST):

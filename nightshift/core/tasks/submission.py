@@ -63,7 +63,7 @@ def _no_version(name: object) -> object:
 _MAY_BE_PYTHON = (Language.PYTHON, Language.AUTO)
 _NO_TEXT = "must be a text; put it in quotes"
 _TOO_MUCH = f"too much: at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
-ExploreIn = Annotated[Explore, BeforeValidator(Explore.typed), WithJsonSchema({"enum": [*Explore, True, False]})]
+ExploreIn = Annotated[Explore, BeforeValidator(Explore.read_typed), WithJsonSchema({"enum": [*Explore, True, False]})]
 RuleIn = Annotated[str, Field(pattern=r"^([a-z][A-Za-z0-9_.-]{0,80}|[\w.*?-]+(/[\w.*?-]+)+)$", max_length=200)]
 PackageIn = Annotated[
     str, BeforeValidator(_no_version), Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?$")
@@ -266,11 +266,11 @@ def as_input(spec: TaskSpec) -> dict[str, Any]:
 
     `parse_spec(as_input(spec)) == spec` for every task that `parse_spec` made.
     """
-    changed = _changed_fields(spec, TaskSpec(description="", language=_language_unsaid(spec)))
-    return changed | ({"limits": limits} if (limits := _changed_fields(spec.limits, Limits())) else {})
+    changed = _list_changed_fields(spec, TaskSpec(description="", language=_language_unsaid(spec)))
+    return changed | ({"limits": limits} if (limits := _list_changed_fields(spec.limits, Limits())) else {})
 
 
-def _changed_fields(value: TaskSpec | Limits, default: TaskSpec | Limits) -> dict[str, Any]:
+def _list_changed_fields(value: TaskSpec | Limits, default: TaskSpec | Limits) -> dict[str, Any]:
     pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
     return {name: _plain(got) for name, got in pairs if got != getattr(default, name) and name != "limits"}
 

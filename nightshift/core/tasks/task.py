@@ -40,7 +40,7 @@ class Explore(StrEnum):
     OFF = "off"
 
     @staticmethod
-    def typed(value: object) -> object:
+    def read_typed(value: object) -> object:
         """`on` and `off` as they were typed: YAML takes the bare words for truth values."""
         return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
 

@@ -16,7 +16,7 @@ NAME_CHARS = 120
 WHY_CHARS = 600
 
 
-def bounded(fields: Mapping[str, str]) -> dict[str, str]:
+def limit_faults(fields: Mapping[str, str]) -> dict[str, str]:
     """The first faults by their names, each cut to its length."""
     return {cut(name, NAME_CHARS): cut(why, WHY_CHARS) for name, why in islice(fields.items(), MOST)}
 

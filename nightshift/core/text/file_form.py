@@ -41,7 +41,7 @@ def readable(text: str) -> str | None:
     return None if form is None else _plain(_body(text, form))
 
 
-def written_like(text: str, before: str | None) -> str:
+def write_like(text: str, before: str | None) -> str:
     """A text from a model in the form of the file that it replaces; None is a new file.
 
     An encoding that the text itself declares counts. A missing newline at the end stays missing, and one that was there
@@ -63,8 +63,8 @@ def written_like(text: str, before: str | None) -> str:
         text = ended + "\n" * was.endswith("\n")
     if _plain(was) != was:
         text = text.replace("\n", "\r\n")
-    named = _declared(text)
-    encoding = form.encoding if form.mark or named == _declared(old) else named or _UTF8
+    named = _read_declared(text)
+    encoding = form.encoding if form.mark or named == _read_declared(old) else named or _UTF8
     try:
         return decode(form.mark + text.encode(encoding))
     except UnicodeEncodeError as error:  # Python calls a dozen of encodings "charmap"
@@ -79,7 +79,7 @@ def form_of(text: str) -> FileForm | None:
             return FileForm(encoding, mark) if _is_exact(raw[len(mark) :], encoding) else None
     if "\0" in text:
         return None
-    named = _declared(text)
+    named = _read_declared(text)
     if is_utf8(text) or (named and _is_exact(raw, named)):
         return FileForm(named if named and _is_exact(raw, named) else _UTF8)
     fitting = (each for each in ("cp1252", "latin-1") if _is_exact(raw, each))
@@ -94,7 +94,7 @@ def _plain(text: str) -> str:
     return text.replace("\r\n", "\n") if text.count("\n") == text.count("\r\n") == text.count("\r") else text
 
 
-def _declared(text: str) -> str:
+def _read_declared(text: str) -> str:
     """The encoding that a text names for itself; empty where it names none that holds ASCII as it is."""
     for line in text[:1000].split("\n", 2)[:2]:
         if match := _DECLARED.match(line):

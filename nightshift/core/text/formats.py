@@ -18,7 +18,7 @@ def percent(share: float | None) -> str:
     """A share of one: `87 %`; what is not quite nothing or all is `< 1 %` or `> 99 %`."""
     if share is None:
         return NOTHING
-    text = _fixed(100 * share)
+    text = _fix(100 * share)
     if share > 0 and text == "0":
         return "< 1 %"
     return "> 99 %" if share < 1 and text == "100" else f"{text} %"
@@ -37,7 +37,7 @@ def compact(number: float) -> str:
         return f"-{compact(-number)}"
     for size, unit in _UNITS:
         amount = number / size
-        text = _fixed(amount, 2 if size == 1 else 1 if amount < 99.95 else 0)
+        text = _fix(amount, 2 if size == 1 else 1 if amount < 99.95 else 0)
         if float(text) < 1000 or unit == "T":
             break
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text}{unit}"
@@ -45,7 +45,7 @@ def compact(number: float) -> str:
 
 def tokens(count: float) -> str:
     """A count of tokens: whole up to `9,999`, then `12.3k`."""
-    whole = _fixed(count)
+    whole = _fix(count)
     return f"{int(whole):,}" if int(whole) < 10_000 else compact(count)
 
 
@@ -55,18 +55,18 @@ def duration(seconds: float | None) -> str:
         return NOTHING
     seconds = max(0.0, seconds)
     if seconds < 0.9995:
-        return f"{_fixed(1000 * seconds)} ms"
-    return f"{_fixed(seconds, 1)} s" if seconds < 59.95 else _long(int(_fixed(seconds)))
+        return f"{_fix(1000 * seconds)} ms"
+    return f"{_fix(seconds, 1)} s" if seconds < 59.95 else _long(int(_fix(seconds)))
 
 
 def coarse(seconds: float) -> str:
     """The same to the minute, for what is only estimated: `1 min`, `3 h 20 min`."""
-    return _long(_MINUTE * max(1, int(_fixed(seconds / _MINUTE))))
+    return _long(_MINUTE * max(1, int(_fix(seconds / _MINUTE))))
 
 
 def ago(seconds: float) -> str:
     """Format the time since then in the largest unit: `now`, `50 s ago`, `3 h ago`; what is to come: `in 2 h`."""
-    distance = int(_fixed(abs(seconds)))
+    distance = int(_fix(abs(seconds)))
     if distance < 5:
         return "now"
     size, unit = next(pair for pair in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"), (1, "s")) if distance >= pair[0])
@@ -93,10 +93,10 @@ def _dollars(usd: float) -> str:
     if usd < 0.0001:
         return "< $0.0001"
     places = 4 if usd < 0.09995 else 2 if usd < 999.995 else 0
-    return f"${int(_fixed(usd)):,}" if not places else f"${_fixed(usd, places)}"
+    return f"${int(_fix(usd)):,}" if not places else f"${_fix(usd, places)}"
 
 
-def _fixed(value: float, places: int = 0) -> str:
+def _fix(value: float, places: int = 0) -> str:
     """Format as JavaScript's `toFixed`: the double as it is, and halves away from zero."""
     if abs(value) >= 1e15:  # has no fraction, and may have more digits than decimals are reckoned with
         return f"{value:.{places}f}"

@@ -67,11 +67,11 @@ class Masker:
         shown = self.shown(text)
         return shown if len(shown) <= max_chars else shown[: max_chars - 8] + " … (cut)"
 
-    def masked_data(self, data: Plain) -> Plain:
+    def mask_data(self, data: Plain) -> Plain:
         """Plain data with each text in it, keys as well, without secrets."""
         return _each_text(data, self)
 
-    def shown_data(self, data: Plain) -> Plain:
+    def show_data(self, data: Plain) -> Plain:
         """Plain data with each text in it, keys as well, as `shown`."""
         return _each_text(data, self.shown)
 

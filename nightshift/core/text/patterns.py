@@ -8,7 +8,7 @@ MAX_MEMORY_BYTES = 1 << 18
 """Memory that one compiled expression may take."""
 
 
-def compiled(text: str, *, case_sensitive: bool = True, multiline: bool = False) -> Any:
+def compile_bytes(text: str, *, case_sensitive: bool = True, multiline: bool = False) -> Any:
     """The expression over UTF-8 bytes: its `search` takes bytes or a memory map.
 
     Args:

@@ -20,7 +20,7 @@ from nightshift.core.tasks.queueing import Submitted
 from nightshift.core.tasks.states import OPEN
 from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.core.text.faults import and_more
-from nightshift.queue.intake.marked_yaml import Fault, bounded
+from nightshift.queue.intake.marked_yaml import Fault, limit_faults
 from nightshift.queue.intake.tasks_file import Entry, Reading
 from nightshift.queue.manager import QueueManager
 
@@ -117,7 +117,7 @@ class Inbox:
 
     def _tell(self, faults: Sequence[Fault], *, whole: bool) -> None:
         """Report what was not reported before."""
-        found, before = bounded(sorted(faults, key=lambda fault: (fault.line, fault.column))), self._faults
+        found, before = limit_faults(sorted(faults, key=lambda fault: (fault.line, fault.column))), self._faults
         self._faults, self._whole = found, whole
         for fault in found:
             if fault not in before:

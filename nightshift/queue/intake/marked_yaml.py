@@ -63,11 +63,11 @@ class BrokenFile(UnusableFile):
     """The file cannot be used; names the faults, the first ones of many, with the file's name where it is known."""
 
     def __init__(self, found: Iterable[Fault], name: str = "") -> None:
-        self.faults = bounded(sorted(found, key=lambda f: (f.line, f.column)))
+        self.faults = limit_faults(sorted(found, key=lambda f: (f.line, f.column)))
         super().__init__("\n".join(f"{name}:{fault}" if name else str(fault) for fault in self.faults))
 
 
-def bounded(found: Sequence[Fault]) -> tuple[Fault, ...]:
+def limit_faults(found: Sequence[Fault]) -> tuple[Fault, ...]:
     """The first faults, each cut, and in place of the others how many there are; once bounded they stay as they are."""
     first = found if len(found) <= faults.MOST + 1 else found[: faults.MOST]
     shown = tuple(replace(fault, message=faults.cut(fault.message, faults.WHY_CHARS)) for fault in first)

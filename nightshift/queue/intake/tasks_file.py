@@ -29,7 +29,7 @@ from nightshift.core.errors import InvalidTask
 from nightshift.core.tasks.submission import TaskIn, as_input, parse_spec
 from nightshift.core.tasks.task import Language, TaskSpec
 from nightshift.core.text.faults import MOST, and_more
-from nightshift.queue.intake.marked_yaml import QUOTES, BrokenFile, Fault, Marked, bounded, parse
+from nightshift.queue.intake.marked_yaml import QUOTES, BrokenFile, Fault, Marked, limit_faults, parse
 
 MAX_BYTES = 8 << 20
 
@@ -133,7 +133,7 @@ def read_tasks(text: str) -> Reading:
         reader.take(item)
     return Reading(
         entries=tuple(reader.entries.values()),
-        faults=bounded(sorted(reader.faults, key=lambda fault: (fault.line, fault.column))),
+        faults=limit_faults(sorted(reader.faults, key=lambda fault: (fault.line, fault.column))),
         notices=_few(reader.notices),
         total=len(reader.entries) + reader.bad,
     )

@@ -300,7 +300,7 @@ class Dispatcher:
         mark = self._local.read(lambda conn: checkpoint_copy.mark(conn, task.id))
         if mark is None or self._kept.get(task.id) == mark:
             return
-        copy = self._local.read(lambda conn: checkpoint_copy.taken(conn, task.id))
+        copy = self._local.read(lambda conn: checkpoint_copy.take_copy(conn, task.id))
         if copy:
             self.hub.keep(held, copy)
         self._kept[task.id] = mark

@@ -117,7 +117,7 @@ class LessonExchange:
         conn = self._db.reader()
         if (mark := (self._sent_at, recall_log.mark(conn))) == self._told_at:
             return
-        forgotten = elsewhere.forgotten(conn)
+        forgotten = elsewhere.list_forgotten(conn)
         self._tell_pairs("forget_lessons", forgotten)
         self._tell_pairs("share_shapes", elsewhere.shapes(conn))
         tallies = recall_log.own_tallies(conn)

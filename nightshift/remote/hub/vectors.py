@@ -22,7 +22,7 @@ from nightshift.storage.memory.vector_index import (
     Near,
     nearest_of,
     newest_vector,
-    stored_vectors,
+    read_vectors,
 )
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class HubVectors:
             wanted = [item for row in rows for item in elsewhere.items(conn, row["key"])]
             for kind in KINDS:
                 lacking = [item for of, item in wanted if of == kind]
-                items, vectors = stored_vectors(conn, self._space[0], kind, lacking)
+                items, vectors = read_vectors(conn, self._space[0], kind, lacking)
                 if items:
                     self.add(kind, items, vectors)
             seen = rows[-1]["number"]

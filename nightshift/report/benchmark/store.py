@@ -144,7 +144,7 @@ class BenchmarkStore:
 
     def known(self, repo: str) -> frozenset[str]:
         """The commits of a repository that were looked at, whatever came of it."""
-        return self._read(lambda: rows.known(self._conn, repo))
+        return self._read(lambda: rows.list_validated(self._conn, repo))
 
     def candidates(self, repo: str | None = None) -> tuple[Candidate, ...]:
         """Commits that wait to be validated, the oldest first."""
@@ -267,7 +267,7 @@ class BenchmarkStore:
 
     def spent(self, run: str | None = None, since: date | None = None) -> tuple[float, int]:
         """Sum the spending of a run, or of all runs, from a day on: USD and tokens."""
-        return self._read(lambda: rows.spent(self._conn, run, str(since or "")))
+        return self._read(lambda: rows.sum_spent(self._conn, run, str(since or "")))
 
     # --- rows
 

@@ -12,7 +12,7 @@ from .child import Child, read_all
 
 def main():
     """Take the job from standard input, run it, answer on standard output."""
-    serve(supervisor.begun())
+    serve(supervisor.begin())
 
 
 def preload(_libraries):
@@ -29,7 +29,7 @@ def serve(libraries):
 
 def run(job, source, first):
     """Make the calls, with the services of the job; returns the answer."""
-    beside = services.started(job)
+    beside = services.start(job)
     files.unpack(job, source)
     session = job["session"]
     told = {"calls": job["calls"], "paths": session["paths"], "environ": job["environ"]}

@@ -46,10 +46,10 @@ def stamp(found: os.stat_result) -> tuple[int, int, int]:
     return found.st_ino, found.st_size, found.st_ctime_ns
 
 
-def told(before: Before) -> tuple[dict[str, str | None], dict[str, str]]:
+def list_changes(before: Before) -> tuple[dict[str, str | None], dict[str, str]]:
     """The files that are not what they were, path to text or None, and why others do not count."""
     try:
-        touched, dropped = walked(before)
+        touched, dropped = walk(before)
     except OverflowError as error:
         return {}, {".": str(error)}
     gone = {path for path in before.digests if path not in touched and not is_ignored(path) and is_gone(path)}
@@ -72,10 +72,10 @@ def told(before: Before) -> tuple[dict[str, str | None], dict[str, str]]:
             continue
         changed[path] = text
         left -= len(raw)
-    return changed, named(dropped)
+    return changed, name_dropped(dropped)
 
 
-def walked(before: Before) -> tuple[dict[str, os.stat_result | None], dict[str, str]]:
+def walk(before: Before) -> tuple[dict[str, os.stat_result | None], dict[str, str]]:
     """Path to stat of each file that may have changed, None for one that has not; and why other entries do not count.
 
     Raises:
@@ -87,7 +87,7 @@ def walked(before: Before) -> tuple[dict[str, os.stat_result | None], dict[str, 
     while folders:
         folder = folders.pop()
         try:
-            entries = listed(folder or ".")
+            entries = list_entries(folder or ".")
         except OSError as error:
             dropped[folder] = str(error.strerror)
             continue
@@ -113,7 +113,7 @@ def walked(before: Before) -> tuple[dict[str, os.stat_result | None], dict[str, 
     return touched, dropped
 
 
-def listed(folder: str) -> list[os.DirEntry[str]]:
+def list_entries(folder: str) -> list[os.DirEntry[str]]:
     """The entries of a folder; one that its owner closed is opened."""
     try:
         with os.scandir(folder) as found:
@@ -164,7 +164,7 @@ def readable(raw: bytes) -> tuple[str | None, str]:
     return text, "is no text" if (_CONTROLS if foreign else _NUL).search(text) else ""
 
 
-def named(dropped: dict[str, str]) -> dict[str, str]:
+def name_dropped(dropped: dict[str, str]) -> dict[str, str]:
     """The first of them, and how many more there are."""
     names = sorted(dropped)
     shown = {name: dropped[name] for name in names[:MOST_NAMED]}

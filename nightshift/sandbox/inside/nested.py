@@ -40,7 +40,7 @@ def start(order, descriptors, orders, serve):
     The caller goes on at once and keeps nothing else of it. `serve` becomes a trusted parent.
     """
     control = socket.socket(fileno=descriptors.pop())
-    pid = forked(AT_ONCE)
+    pid = fork(AT_ONCE)
     if pid == 0:
         status = 70
         try:
@@ -61,14 +61,14 @@ def start(order, descriptors, orders, serve):
     return pid, control
 
 
-def forked(namespaces):
+def fork(namespaces):
     """As `os.fork`, with the child in new namespaces, which saves a process that enters them and waits.
 
     What Python does after a fork is for other threads, of which there are none, and is done when the child forks.
     """
     nothing = [ctypes.c_ulong(0)] * 4
     call = ctypes.PyDLL(None, use_errno=True).syscall
-    return checked(call(CLONE[os.uname().machine], ctypes.c_ulong(namespaces | signal.SIGCHLD), *nothing))
+    return check(call(CLONE[os.uname().machine], ctypes.c_ulong(namespaces | signal.SIGCHLD), *nothing))
 
 
 def fault(control):
@@ -81,7 +81,7 @@ def enter(control):
     control.send(b"here")  # the kernel adds our number as the daemon knows it
     if control.recv(16) != b"go":
         return False
-    checked(ctypes.CDLL(None, use_errno=True).unshare(NEWCGROUP))
+    check(ctypes.CDLL(None, use_errno=True).unshare(NEWCGROUP))
     become_user()
     return True
 
@@ -94,7 +94,7 @@ def become_user():
 
 def inner(libc, order, descriptors):
     """Up to the point where it may become the job."""
-    checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
+    check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
     file_systems(libc, order)
     loopback_up()
     os.chdir(WORK)
@@ -104,7 +104,7 @@ def inner(libc, order, descriptors):
     for target, descriptor in enumerate(descriptors[:3]):
         os.dup2(descriptor, target)
     give_up_rights(libc)
-    checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # a change of rights takes it away
+    check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # a change of rights takes it away
     load_filter(libc, bytes.fromhex(order["filter"]))
 
 
@@ -112,9 +112,9 @@ def file_systems(libc, order):
     """Mount the parts that are private to the job; the rest of the outer sandbox is read-only."""
 
     def mount(kind, target, flags, data=b""):
-        checked(libc.mount(kind, target.encode(), kind, flags, data))
+        check(libc.mount(kind, target.encode(), kind, flags, data))
 
-    checked(libc.mount(None, b"/", None, SLAVE | REC, None))
+    check(libc.mount(None, b"/", None, SLAVE | REC, None))
     for target, size_mb in order["tmpfs"].items():
         mount(b"tmpfs", target, NOSUID | NODEV, f"size={size_mb << 20},mode=0755".encode())
     if order["layers"]:
@@ -126,14 +126,14 @@ def file_systems(libc, order):
     write("/proc/sys/user/max_inotify_instances", INOTIFY)  # of one user's few; the parents of other jobs need theirs
     for path, text in order["counters"].items():
         write_new(STILL, text)
-        checked(libc.mount(STILL.encode(), path.encode(), None, BIND, None))
-        checked(libc.mount(None, path.encode(), None, REMOUNT | BIND | RDONLY | NOSUID | NODEV, None))
+        check(libc.mount(STILL.encode(), path.encode(), None, BIND, None))
+        check(libc.mount(None, path.encode(), None, REMOUNT | BIND | RDONLY | NOSUID | NODEV, None))
         os.unlink(STILL)  # noqa: PTH108 (pathlib is slow to import)
-    checked(libc.mount(None, b"/proc", None, REMOUNT | BIND | RDONLY | NOSUID | NODEV | NOEXEC, None))
+    check(libc.mount(None, b"/proc", None, REMOUNT | BIND | RDONLY | NOSUID | NODEV | NOEXEC, None))
     for name in DEVICES:  # without this their times could be set, and be read in other sandboxes
         locked = os.statvfs(f"/dev/{name}").f_flag & (NOSUID | NOEXEC | NODEV | NOATIME | NODIRATIME | RELATIME)
         flags = (locked & 0xFFF) | (RELATIME_MOUNT if locked & RELATIME else 0)
-        checked(libc.mount(None, f"/dev/{name}".encode(), None, REMOUNT | BIND | RDONLY | flags, None))
+        check(libc.mount(None, f"/dev/{name}".encode(), None, REMOUNT | BIND | RDONLY | flags, None))
 
 
 def overlay(libc, layers):
@@ -142,7 +142,7 @@ def overlay(libc, layers):
     for folder in (upper, scratch):
         os.mkdir(folder, 0o755)  # noqa: PTH102 (pathlib is slow to import)
     told = f"userxattr,lowerdir={':'.join(reversed(layers))},upperdir={upper},workdir={scratch}"
-    checked(libc.mount(b"overlay", WORK.encode(), b"overlay", NOSUID | NODEV, told.encode()))
+    check(libc.mount(b"overlay", WORK.encode(), b"overlay", NOSUID | NODEV, told.encode()))
 
 
 def overlays():
@@ -152,13 +152,13 @@ def overlays():
     """
     if not os.path.isdir(TREES):  # noqa: PTH112 (pathlib is slow to import)
         return False
-    pid = forked(NEWNS | NEWUSER)
+    pid = fork(NEWNS | NEWUSER)
     if pid == 0:
         status = 1
         try:
             become_user()
             libc, folder = ctypes.CDLL(None, use_errno=True), f"{WORK}/below/folder"
-            checked(libc.mount(b"tmpfs", WORK.encode(), b"tmpfs", NOSUID | NODEV, b"mode=0755"))
+            check(libc.mount(b"tmpfs", WORK.encode(), b"tmpfs", NOSUID | NODEV, b"mode=0755"))
             os.makedirs(folder)  # noqa: PTH103 (pathlib is slow to import)
             overlay(libc, [f"{WORK}/below"])
             os.rmdir(f"{WORK}/folder")  # noqa: PTH106 (as above)
@@ -182,17 +182,17 @@ def give_up_rights(libc):
     """Drop every capability from every set, for good."""
     last = int(read("/proc/sys/kernel/cap_last_cap"))
     for capability in range(last + 1):
-        checked(libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0))
-    checked(libc.prctl(PR_CAP_AMBIENT, AMBIENT_CLEAR_ALL, 0, 0, 0))
-    checked(libc.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(CAPABILITIES // 32 * 12)))
-    checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        check(libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0))
+    check(libc.prctl(PR_CAP_AMBIENT, AMBIENT_CLEAR_ALL, 0, 0, 0))
+    check(libc.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(CAPABILITIES // 32 * 12)))
+    check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 
 
 def load_filter(libc, program):
     """Load the system-call filter: an array of struct sock_filter, 8 bytes each."""
     text = ctypes.create_string_buffer(program, len(program))
     described = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(text))
-    checked(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, described, 0, 0))
+    check(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, described, 0, 0))
 
 
 def run(argv, serve):
@@ -206,7 +206,7 @@ def run(argv, serve):
     return 0
 
 
-def checked(result):
+def check(result):
     """The result of a C function, or its error."""
     if result < 0:
         number = ctypes.get_errno()

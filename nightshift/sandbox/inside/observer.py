@@ -28,7 +28,7 @@ class Observer:
                 __import__(name)
         if "hypothesis" in told["preload"]:
             steady_hypothesis()
-        self._seal = seal.taken()
+        self._seal = seal.take()
         self._usual = {*self._seal.changed()}  # by plugins, which are there by now
         self._calm = calm_hypothesis()
         sys.addaudithook(self._hear)

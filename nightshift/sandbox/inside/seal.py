@@ -29,7 +29,7 @@ _STANDARD = os.path.dirname(os.__file__) + os.sep  # noqa: PTH120 (pathlib is sl
 _taken = {}
 
 
-def taken():
+def take():
     """The picture of all modules outside of the tree that are there now; those of an earlier picture keep theirs."""
     workspace = os.getcwd() + os.sep  # noqa: PTH109 (pathlib is slow to import)
     for name, module in list(sys.modules.items()):

@@ -122,7 +122,7 @@ class Services:
         os.makedirs(folder)
         env = {**os.environ, "DATA": folder, "HOME": folder, "TMPDIR": folder, **told["environment"]}
         if told["prepare"]:
-            why = _done(_Process(told["prepare"], folder, env), told["prepare_s"], output)
+            why = _finish(_Process(told["prepare"], folder, env), told["prepare_s"], output)
             if why:
                 return f"its preparation {why}"
         if told["port"] and _answers(told["port"]):
@@ -169,7 +169,7 @@ class Services:
         return {"gone": self.gone} if self.gone else {}
 
 
-def started(job: dict[str, Any]) -> Services:
+def start(job: dict[str, Any]) -> Services:
     """The services of a job, started; whoever watches its processes finds them in the job.
 
     Raises:
@@ -191,7 +191,7 @@ def _text(output: Ends) -> str:
     return (head + tail)[-KEPT:]
 
 
-def _done(process: _Process, most_s: float, output: Ends) -> str:
+def _finish(process: _Process, most_s: float, output: Ends) -> str:
     """See a command to its end; says what was wrong with it."""
     over = _wait_end(process, time.monotonic() + most_s, output)
     process.kill()
@@ -200,10 +200,10 @@ def _done(process: _Process, most_s: float, output: Ends) -> str:
     process.close()
     if not over:
         return f"took longer than {most_s:g} s"
-    return f"ended with {_said(status)}" if status else ""
+    return f"ended with {_read_output(status)}" if status else ""
 
 
-def _said(status: int) -> str:
+def _read_output(status: int) -> str:
     return f"exit status {status}" if status >= 0 else f"signal {-status}"
 
 
@@ -232,7 +232,7 @@ class _Readiness:
         if self._told["output"]:
             return any(self._told["output"].encode() in end for end in self._output.ends)
         asking = _Process(self._told["command"], self._folder, self._env)
-        return not _done(asking, max(LOOK_S, until - time.monotonic()), Ends(KEPT))
+        return not _finish(asking, max(LOOK_S, until - time.monotonic()), Ends(KEPT))
 
 
 def _wait_ready(process: _Process, told: Told, readiness: _Readiness, output: Ends) -> str:
@@ -241,7 +241,9 @@ def _wait_ready(process: _Process, told: Told, readiness: _Readiness, output: En
     while time.monotonic() < until:
         if _wait_end(process, min(until, time.monotonic() + LOOK_S), output):
             process.drain(output)
-            return f"it ended with {_said(process.status())} before it was ready; it has to stay in the foreground"
+            return (
+                f"it ended with {_read_output(process.status())} before it was ready; it has to stay in the foreground"
+            )
         if readiness.is_there(until):
             return ""
     return f"it was not ready within {told['start_s']:g} s"

@@ -29,7 +29,7 @@ def preload():
     _pytest.capture._readline_workaround = lambda: None  # noqa: SLF001 (a library for prompts, where nobody types)
     for late in ("_pytest.approx", "pdb", "unittest.case", "random", "datetime", "decimal", "csv", "filecmp"):
         __import__(late)
-    seal.taken()
+    seal.take()
 
 
 def run(config, events, libraries):

@@ -18,7 +18,7 @@ KEPT = 32 << 10
 
 def main():
     """Take the job from standard input, run it, answer on standard output."""
-    serve(supervisor.begun())
+    serve(supervisor.begin())
 
 
 def preload(_libraries):
@@ -29,20 +29,20 @@ def serve(libraries):
     """Serve the one job that comes; `libraries` are the import paths that the command's Python has."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     supervisor.hide()
-    supervisor.answer_job(lambda job, source: executed(job, source, libraries))
+    supervisor.answer_job(lambda job, source: execute(job, source, libraries))
 
 
-def executed(job, source, libraries):
+def execute(job, source, libraries):
     """Run the command, with the services of the job; returns the answer."""
-    beside = services.started(job)
+    beside = services.start(job)
     files.unpack(job, source)
     before = changes.Before(job)
-    env = settled(job, libraries)
+    env = make_environment(job, libraries)
     output = Ends(KEPT)
     # The fork's copy of this memory, with the key in it, is gone when it becomes the shell.
     answer = {"command": Child(run, (job["command"], env)).watch(job, output=output)} | beside.ended()
     answer["output"] = [*(bytes(end).decode("utf-8", "replace") for end in output.ends), output.left_out]
-    answer["files"], answer["dropped"] = changes.told(before)
+    answer["files"], answer["dropped"] = changes.list_changes(before)
     return answer
 
 
@@ -54,7 +54,7 @@ def run(_told, _reporting, argument):
     os.execve("/bin/sh", ["sh", "-c", command], env)  # noqa: S606 (this is what the sandbox is for)
 
 
-def settled(job, libraries):
+def make_environment(job, libraries):
     """The environment variables of the command; its Python imports what tests import."""
     more = {}
     if job["go"] and re.search(r"\b(?:go|make)\b", job["command"]):

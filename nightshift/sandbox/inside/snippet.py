@@ -22,7 +22,7 @@ def main():
     child = os.fork()
     if child == 0:
         start(job["start"], sys.argv[2:])
-    end(waited(child))
+    end(wait(child))
 
 
 def start(path, libraries):
@@ -31,7 +31,7 @@ def start(path, libraries):
     os.execve(sys.executable, [sys.executable, "-s", "-B", path], {**os.environ, **seen})  # noqa: S606 (no shell)
 
 
-def waited(child):
+def wait(child):
     """The status of the snippet; orphans that end before it are taken as they come."""
     while True:
         pid, status = os.waitpid(-1, 0)

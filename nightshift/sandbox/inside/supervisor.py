@@ -22,12 +22,12 @@ NOT_DUMPABLE = (4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 def main():
     """Take the job from standard input, run it, answer on standard output."""
-    libraries = begun()
+    libraries = begin()
     preload(libraries)
     serve(libraries)
 
 
-def begun():
+def begin():
     """Begin a trusted parent that is started by itself; returns the import paths of libraries that it was given."""
     gc.disable()  # a tenth of the time that importing pytest takes
     sys.path.remove(sys.argv[1])  # where this file was found; the workspace's names are not to meet ours
@@ -65,7 +65,7 @@ def answer_job(work):
 
 def run(job, source, first, libraries):
     """Run the job with its services; returns the answer."""
-    answer, beside = {"python": sys.version.split()[0]}, services.started(job)
+    answer, beside = {"python": sys.version.split()[0]}, services.start(job)
     files.unpack(job, source)
     watch = files.Watch(job["watched"])
     answer["suite"] = suite(job, first, libraries)

@@ -41,7 +41,7 @@ class TimeLimits:
         self._cpu_s: float | None = job.get("cpu_s")
         self._idle_s: float | None = job.get("idle_s")
         self.began = self._busy_at = self._look_at = time.monotonic()
-        self._before, self._used, self._last = used()[0], 0.0, self.began
+        self._before, self._used, self._last = measure_used()[0], 0.0, self.began
         self._lost = 0.0
 
     @property
@@ -72,7 +72,7 @@ class TimeLimits:
 
     def _look(self, now: float) -> None:
         """See what the run used since the last look, and whether it was at work or waited."""
-        found, is_at_work = used()
+        found, is_at_work = measure_used()
         lasted, spent = now - self._last, max(0.0, found - self._before - self._used)
         self._last, self._used = now, self._used + spent
         if is_at_work or spent > IDLE * lasted + _TICK_S:
@@ -82,10 +82,10 @@ class TimeLimits:
 
     def used_s(self) -> float:
         """The processor time of the run so far; no less than was seen before, should something be lost from sight."""
-        return max(self._used, used()[0] - self._before)
+        return max(self._used, measure_used()[0] - self._before)
 
 
-def used() -> tuple[float, bool]:
+def measure_used() -> tuple[float, bool]:
     """Processor time of this process's descendants, the dead included; tells also whether one of them is at work."""
     gone = resource.getrusage(resource.RUSAGE_CHILDREN)
     ticks, is_at_work = 0, False

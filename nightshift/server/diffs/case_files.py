@@ -10,7 +10,7 @@ from typing import Literal
 from nightshift.core.code.tree import Tree
 from nightshift.core.errors import UnknownStep
 from nightshift.core.tasks.attempt_state import AttemptState
-from nightshift.core.tasks.forking import begin_with_draft, begun
+from nightshift.core.tasks.forking import begin, begin_with_draft
 from nightshift.core.tasks.projects import WHOLE, Scope
 from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.task import Task
@@ -149,7 +149,7 @@ class CaseFiles:
         found = self._context.reads.find_fork(self._task.id)
         source = self._context.steps.work(found[1]) if found else None
         if found and source:
-            return self._state(begun(source, found[0]), name, work.scope)
+            return self._state(begin(source, found[0]), name, work.scope)
         tree = self._tree(work.base, work.scope)
         return State(name=name, texts=dict(self._task.spec.files), open_tree=tree)
 

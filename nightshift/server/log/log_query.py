@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import Field
 
 from nightshift.core.events import Kind, Level
-from nightshift.core.text.patterns import compiled
+from nightshift.core.text.patterns import compile_bytes
 from nightshift.server.query import After, BadQuery, Id, Query, Time
 from nightshift.storage.db.event_log import Accepts, EventFilter
 
@@ -89,7 +89,7 @@ def _words(text: str) -> Accepts:
 
 def _pattern(text: str) -> Accepts:
     try:
-        pattern = compiled(text, case_sensitive=False)
+        pattern = compile_bytes(text, case_sensitive=False)
     except ValueError as error:
         raise BadQuery({"q": f"is no regular expression that RE2 knows: {error}"}) from None
     return lambda message: pattern.search(message.encode("utf-8", "replace")) is not None

@@ -11,7 +11,7 @@ from werkzeug.routing import Map
 from werkzeug.wrappers import Response as BaseResponse
 
 from nightshift.core.errors import UnknownTask
-from nightshift.core.program import program, typed
+from nightshift.core.program import format_command, program
 from nightshift.core.text.masking import printable
 from nightshift.server.auth.asgi import way_to_root
 from nightshift.server.context import AppContext
@@ -64,7 +64,7 @@ def register(app: Flask, context: AppContext, assets: Assets) -> None:
     navigation = [page for page in PAGES if page.key]
     add_filter(app, context.mask)
     app.context_processor(lambda: _addresses(assets, way_to_root(request.path)))
-    app.jinja_env.globals.update(program=program, typed=typed, navigation=navigation)
+    app.jinja_env.globals.update(program=program, typed=format_command, navigation=navigation)
 
 
 def add_filter(app: Flask, mask: Callable[[str], str]) -> None:

@@ -96,7 +96,7 @@ def show_learning(context: AppContext) -> Learning:
     """Show what the memory holds, and what it is worth: solve rate, iterations and tokens with and without it."""
     conn = context.database.reader()
     counts, found = listing.states(conn), recall_log.uplift(conn)
-    days = listing.learned_by_day(conn, context.clock(), DAYS)
+    days = listing.count_learned_by_day(conn, context.clock(), DAYS)
     return Learning.from_values(
         found,
         embedder=short(context.status().embedder, context.mask),

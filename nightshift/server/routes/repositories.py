@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from nightshift.core.errors import InvalidTask
-from nightshift.core.program import typed
+from nightshift.core.program import format_command
 from nightshift.core.tasks.repository_settings import BY_HAND, RepositoryOptions
 from nightshift.server.context import AppContext
 from nightshift.server.endpoint import Routes
@@ -57,7 +57,7 @@ def show_repository(context: AppContext, query: RepositoryQuery) -> RepositoryOp
 def change_repository(context: AppContext, body: RepositoryChangeIn) -> RepositoryOptions:
     """Change what holds for the tasks of a repository, all that is named or (400) nothing of it."""
     if BY_HAND in body.changes:
-        by_hand = typed(f"repo-settings {shlex.quote(body.repo)} {BY_HAND}=RULE,RULE")
+        by_hand = format_command(f"repo-settings {shlex.quote(body.repo)} {BY_HAND}=RULE,RULE")
         why = f"decides which code is let through: type {by_hand}"
         raise InvalidTask({BY_HAND: why})
     return context.repository_settings.change(body.repo, body.changes)

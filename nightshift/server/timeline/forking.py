@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from nightshift.core.errors import InvalidTask, UnknownStep
 from nightshift.core.status import ModelStatus
 from nightshift.core.tasks.amending import MAX_NOTE_CHARS
-from nightshift.core.tasks.forking import Fork, forked_spec
+from nightshift.core.tasks.forking import Fork, make_fork_spec
 from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.task import Task
 from nightshift.core.text.strict import without_nul
@@ -123,7 +123,7 @@ class Forking:
         row = self._row(task, asked)
         first = Fork(source=task_id, attempt=row.attempt, step_no=row.step_no, noted=bool(asked.note), held=held)
         forks = [replace(first, model=model) for model in models]
-        specs = [(forked_spec(task.spec, fork, asked.note), fork) for fork in forks]
+        specs = [(make_fork_spec(task.spec, fork, asked.note), fork) for fork in forks]
         sent = settled(self._queue.submit_forks(specs, row.work))
         answers = [Forked.from_values(each, fork) for each, fork in zip(sent, forks, strict=True)]
         return Matrix(source=task_id, attempt=row.attempt, step_no=row.step_no, forks=answers)

@@ -94,10 +94,10 @@ def make(
         StoreError: there is no sound new one; all old ones are kept.
     """
     new = folder / f"agent_logs-{now.astimezone(UTC):%Y%m%dT%H%M%S}Z.sqlite"
-    if (newest := next(iter(kept(folder, now)), None)) and is_current(newest, source):
+    if (newest := next(iter(list_backups(folder, now)), None)) and is_current(newest, source):
         return None
     copy(source, new, limit_s=limit_s)
-    for old in _superfluous(kept(folder, now), now, keep, daily):
+    for old in _superfluous(list_backups(folder, now), now, keep, daily):
         if old != new:
             old.unlink(missing_ok=True)
     return new
@@ -123,7 +123,7 @@ def _mark(path: Path) -> tuple[object, ...]:
         return (newest and newest[0], dict(zip(names, counts, strict=True)))
 
 
-def kept(folder: Path, now: datetime) -> list[Path]:
+def list_backups(folder: Path, now: datetime) -> list[Path]:
     """The backups in a folder, the newest first by the time in their names.
 
     Those that were made after `now` were made under a wrong clock (or it is wrong now), and come last.

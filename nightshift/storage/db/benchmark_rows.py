@@ -183,7 +183,7 @@ def rows(conn: Connection, table: str, repo: str | None = None) -> Sequence[Row]
     return conn.execute(_SELECT[table], (repo,)).fetchall()
 
 
-def known(conn: Connection, repo: str) -> frozenset[str]:
+def list_validated(conn: Connection, repo: str) -> frozenset[str]:
     """The commits of a repository that were looked at."""
     query = """SELECT commit_id FROM candidates WHERE repo = :repo UNION SELECT commit_id FROM items WHERE repo = :repo
         UNION SELECT commit_id FROM dropped WHERE repo = :repo"""
@@ -307,7 +307,7 @@ def note_spent(conn: Connection, row: Mapping[str, Value]) -> None:
     )
 
 
-def spent(conn: Connection, run: str | None, since: str) -> tuple[float, int]:
+def sum_spent(conn: Connection, run: str | None, since: str) -> tuple[float, int]:
     """Sum what one run, or all runs (None), spent since a day: USD and tokens."""
     query = """SELECT coalesce(sum(cost_usd), 0), coalesce(sum(tokens), 0) FROM spendings
         WHERE run = coalesce(?, run) AND day >= ?"""

@@ -42,7 +42,7 @@ def mark(conn: Connection, task_id: int) -> tuple[int, ...] | None:
     return tuple(row) if row and any(tuple(row)[1:]) else None
 
 
-def taken(conn: Connection, task_id: int) -> str | None:
+def take_copy(conn: Connection, task_id: int) -> str | None:
     """The copy of the attempt that a task is in; None while it has nothing to go on from."""
     task = conn.execute("SELECT attempt, tries, status, iterations FROM tasks WHERE id = ?", (task_id,)).fetchone()
     if task is None or not task["attempt"] or task["status"] in {Status.DONE, Status.FAILED, Status.CANCELLED}:
@@ -71,7 +71,7 @@ def taken(conn: Connection, task_id: int) -> str | None:
     return json.dumps({"task": facts, "rows": copied, "texts": texts, "asks": asks})
 
 
-def restored(conn: Connection, task_id: int, copy: str) -> dict[str, Any]:
+def restore_copy(conn: Connection, task_id: int, copy: str) -> dict[str, Any]:
     """Store a copy under the number that the task has here, inside a write job; the columns that its row gets.
 
     What is here already of the same attempt stays: this node may have had the task before.
@@ -97,7 +97,7 @@ def restored(conn: Connection, task_id: int, copy: str) -> dict[str, Any]:
     return {"attempt": task["attempt"], "tries": task["tries"], "iterations": task["iterations"], "resume": 1}
 
 
-def restored_asks(conn: Connection, task_id: int, copy: str) -> dict[int, int]:
+def restore_asks(conn: Connection, task_id: int, copy: str) -> dict[int, int]:
     """Store what was asked and answered elsewhere, inside a write job; the numbers of the asks here, by those there.
 
     What is here already is the same ask; an answer that is not here yet is taken over.

@@ -98,7 +98,7 @@ class CommitLedger:
         union = f"SELECT * FROM ({query} ORDER BY {_BY_RISK} LIMIT ?) UNION {these}"  # noqa: S608  # constants
         return self._rows(union, *asked, limit, *asked, json.dumps(list(riskiest)))
 
-    def uncounted(self, limit: int) -> list[int]:
+    def list_uncounted(self, limit: int) -> list[int]:
         """The ids of commits whose points are not counted, the newest first."""
         query = "SELECT id FROM git_commits WHERE points IS NULL ORDER BY id DESC LIMIT ?"
         return [int(row[0]) for row in self._db.reader().execute(query, (limit,))]

@@ -60,7 +60,7 @@ class EventLog:
 
     def append(self, conn: Connection, event: Event) -> int:
         """Store an event inside a write job; returns its id."""
-        data = _fit(conn, encode(self._mask.shown_data(plain(event.data)))) if event.data else "{}"
+        data = _fit(conn, encode(self._mask.show_data(plain(event.data)))) if event.data else "{}"
         cursor = conn.execute(
             "INSERT INTO execution_logs (at, level, kind, message, task_id, attempt, iteration, phase, worker, data) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

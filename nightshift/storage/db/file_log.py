@@ -167,7 +167,7 @@ class FileLog:
         try:
             self._file.append("".join(shown).encode("utf-8", "backslashreplace"), self._clock())
         except Exception as error:  # noqa: BLE001 - a subscriber that raises is asked no more, for good
-            self._failed(error, len(shown))
+            self._fail(error, len(shown))
         else:
             self._went_well()
 
@@ -175,7 +175,7 @@ class FileLog:
         """Close the file."""
         self._file.close()
 
-    def _failed(self, error: Exception, lines: int) -> None:
+    def _fail(self, error: Exception, lines: int) -> None:
         if not self._missing:
             why = getattr(error, "strerror", None) or error
             self._report(f"{self._path} cannot be written ({why}); the database goes on keeping every event")

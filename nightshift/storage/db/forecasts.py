@@ -60,12 +60,12 @@ def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
     if work.day_cost_usd is not None:
         left_usd = max(0.0, work.day_cost_usd - spending.since(conn, midnight(now, UTC)).cost_usd)
     conditions = Conditions(now=now, workers=work.workers, quiet_hours=work.quiet_hours, left_today_usd=left_usd)
-    measured, model = measured_tasks(conn)
+    measured, model = measure_tasks(conn)
     found = forecast(open_.tasks, measured, conditions)
     return replace(found, model=model, for_owner=open_.for_owner, for_later=open_.for_later, for_model=open_.for_model)
 
 
-def measured_tasks(conn: Connection) -> tuple[list[MeasuredTask], str]:
+def measure_tasks(conn: Connection) -> tuple[list[MeasuredTask], str]:
     """Measure the newest ended tasks: those of the model that wrote code last, which is named, or of all (empty)."""
     rows = conn.execute(_ENDED, (json.dumps(MEASURED), LATEST)).fetchall()
     now = conn.execute(_AT_WORK).fetchone()

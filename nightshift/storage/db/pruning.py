@@ -84,7 +84,7 @@ def long_ended(conn: Connection, ended_before: datetime, limit: int) -> list[int
     return [row[0] for row in conn.execute(_LONG_ENDED, (to_text(ended_before), limit))]
 
 
-def ended_among(conn: Connection, task_ids: Iterable[int], ended_before: datetime) -> frozenset[int]:
+def list_ended_among(conn: Connection, task_ids: Iterable[int], ended_before: datetime) -> frozenset[int]:
     """Return those of some tasks that ended before a time."""
     asked = ((task_id, to_text(ended_before)) for task_id in task_ids)
     return frozenset(each[0] for each in asked if conn.execute(_HAS_ENDED, each).fetchone())
@@ -225,7 +225,7 @@ def notes(conn: Connection, task_id: int, ended_at: datetime | None) -> list[str
     return found
 
 
-def unnamed(conn: Connection, after: str, limit: int) -> tuple[Sequence[str], str | None]:
+def list_unnamed(conn: Connection, after: str, limit: int) -> tuple[Sequence[str], str | None]:
     """List the texts that no row names among the next behind a digest, and the digest reached; None at the end.
 
     A reply that was paid for twice leaves texts that nothing names.

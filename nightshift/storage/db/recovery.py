@@ -435,7 +435,7 @@ def _lay_base(build: Path, backups_dir: Path, now: datetime) -> Path | None:
     """Copy the newest backup that is sound and fits; None where the new database begins empty."""
     build.parent.mkdir(parents=True, exist_ok=True)
     build.unlink(missing_ok=True)
-    for backup in backups.kept(backups_dir, now):
+    for backup in backups.list_backups(backups_dir, now):
         try:
             found = find_faults(backup)
         except StoreError as error:

@@ -211,7 +211,7 @@ class ReportLog:
         )
         return [_earlier(row) for row in rows]
 
-    def reopened_count(self, at: datetime) -> int:
+    def count_reopened(self, at: datetime) -> int:
         """Count the tasks that had ended before `at` and were tried again after it."""
         rows = self._rows(
             "SELECT e.task_id, max(e.id), json_extract(e.data, '$.to') AS became FROM execution_logs e "  # noqa: S608  # constants
@@ -236,7 +236,7 @@ def _earlier(row: Row) -> EndedTask:
     """The task as its event has it; what the event does not have is as the task is now."""
     data: MoveData = json.loads(row["data"])
     return replace(
-        ended_task(dict(row) | {"ended_at": row["at"]}),
+        read_ended_task(dict(row) | {"ended_at": row["at"]}),
         status=Status(data["to"]),
         ending=Ending(ending) if (ending := data.get("ending")) else None,
         reason=str(data.get("reason", "")),
@@ -277,9 +277,9 @@ class ReportQueries:
             "WHERE t.ended_at >= ? AND t.ended_at < ? ORDER BY t.id",
             *(since, until),
         )
-        return [ended_task(row) for row in rows]
+        return [read_ended_task(row) for row in rows]
 
-    def created_count(self, since: datetime, until: datetime) -> int:
+    def count_created(self, since: datetime, until: datetime) -> int:
         """Count the tasks that were submitted in the span."""
         rows = self._rows("SELECT count(*) FROM tasks WHERE created_at >= ? AND created_at < ?", since, until)
         return int(rows[0][0])
@@ -344,7 +344,7 @@ class ReportQueries:
         )
         return [_failure(row) for row in rows]
 
-    def needed(self, since: datetime, until: datetime) -> dict[int, list[int]]:
+    def list_needed(self, since: datetime, until: datetime) -> dict[int, list[int]]:
         """The tasks that those of the span which failed for another one depend on, in order."""
         rows = self._rows(
             "SELECT d.task_id, d.depends_on FROM task_dependencies d JOIN tasks t ON t.id = d.task_id "
@@ -384,7 +384,7 @@ class ReportQueries:
         return self._db.reader().execute(query, [to_text(value) for value in values]).fetchall()
 
 
-def ended_task(row: Row | Mapping[str, Any]) -> EndedTask:
+def read_ended_task(row: Row | Mapping[str, Any]) -> EndedTask:
     """Read `TASK_COLUMNS` of a task that has ended."""
     return _build(
         EndedTask,

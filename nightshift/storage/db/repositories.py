@@ -15,7 +15,7 @@ from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.db.state_store import workspace_of
 
 
-def used(conn: Connection) -> list[str]:
+def list_used(conn: Connection) -> list[str]:
     """The repositories of the owner's as tasks name them, that of the newest task first."""
     query = "SELECT repo FROM tasks WHERE repo <> '' GROUP BY repo ORDER BY MAX(id) DESC"
     return [row["repo"] for row in conn.execute(query)]
@@ -42,7 +42,7 @@ def ours(conn: Connection) -> dict[str, OurCommits]:
     }
 
 
-def kept_settings(conn: Connection, folder: str) -> tuple[str, dict[str, Any]]:
+def read_settings(conn: Connection, folder: str) -> tuple[str, dict[str, Any]]:
     """Read the settings for a folder's repository, as plain values, and the path of the repository.
 
     Of repositories that lie in one another the innermost counts. Where nothing was set, it is the folder.

@@ -223,21 +223,21 @@ class StateStore:
         """Sum the use by all model calls since `moment`; None means ever and reads every call."""
         return spending.since(self._db.reader(), moment)
 
-    def spent_total(self) -> Spent:
+    def sum_spent(self) -> Spent:
         """Sum the use by all model calls ever; reads every call, so ask once and add what follows."""
         return self.spent_since(None)
 
-    def saved_replies(self) -> SavedReplies:
+    def count_saved_replies(self) -> SavedReplies:
         """Count the replies that the built-in engine spared in the last days; again after a call, commit or hour."""
         now, conn = self._clock(), self._db.reader()
         query = "SELECT (SELECT MAX(rowid) FROM model_stats), (SELECT MAX(id) FROM git_commits)"
         key = (*conn.execute(query).fetchone(), now.replace(minute=0, second=0, microsecond=0))
         if self._saved is None or self._saved[0] != key:
-            self._saved = key, saved_replies(conn, now)
+            self._saved = key, count_saved_replies(conn, now)
         return self._saved[1]
 
 
-def saved_replies(conn: Connection, now: datetime, days: float = 7.0) -> SavedReplies:
+def count_saved_replies(conn: Connection, now: datetime, days: float = 7.0) -> SavedReplies:
     """Count the replies that the built-in engine spared in the last days."""
     since = to_text(now - timedelta(days=days))
     query = "SELECT COUNT(*), COALESCE(SUM(saved <> ''), 0) FROM model_stats WHERE at >= ?"

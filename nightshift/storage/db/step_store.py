@@ -214,7 +214,7 @@ class StepStore:
         reports = [*form_reports(step.data.get("forms"))]
 
         def job(conn: Connection) -> None:
-            if not owned(conn, task_id, fence):
+            if not is_owned(conn, task_id, fence):
                 raise StaleFence
             if not _is_stored(conn, task_id, attempt, step):
                 tool_forms.add(conn, reports)
@@ -289,7 +289,7 @@ class StepStore:
         at = to_text(self._clock())
         return self._db.write_retrying(lambda conn: _insert_stats(conn, request, completion, at, lost=True))
 
-    def spent_of(self, task_id: int) -> Spent:
+    def sum_spent_of(self, task_id: int) -> Spent:
         """Sum the use by all model calls of a task, over all its attempts, whatever their result."""
         return spending.of_task(self._db.reader(), task_id)
 
@@ -312,7 +312,7 @@ class StepStore:
         return artifacts.get(self._db.reader(), digest)
 
 
-def owned(conn: Connection, task_id: int, fence: int) -> bool:
+def is_owned(conn: Connection, task_id: int, fence: int) -> bool:
     """Tell whether the task still belongs to the worker with this fence."""
     query = "SELECT 1 FROM tasks WHERE id = ? AND fence = ? AND status = ?"
     return conn.execute(query, (task_id, fence, Status.RUNNING)).fetchone() is not None
@@ -375,7 +375,7 @@ def _insert_step(
         "failed, total, started_at, ended_at, duration_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(task_id, attempt, step.state.step_no - 1, step.state.iteration, step.phase, step.outcome),
-            *(mask.clean(step.note, MAX_NOTE_CHARS), encode(mask.masked_data(plain(step.data)))),
+            *(mask.clean(step.note, MAX_NOTE_CHARS), encode(mask.mask_data(plain(step.data)))),
             artifacts.put(conn, encode(step.state)),
             *_tests(step),
             *(to_text(started_at), to_text(started_at + timedelta(seconds=duration_s)), duration_s),

@@ -24,7 +24,7 @@ from nightshift.storage.db.codec import decode, encode, storable
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import Connection
-from nightshift.storage.db.step_store import owned
+from nightshift.storage.db.step_store import is_owned
 
 MAX_NAME_CHARS = 100
 _AT = "task_id = ? AND attempt = ? AND step_no = ? AND call_no = ?"
@@ -101,7 +101,7 @@ class ToolStore:
         text, change = self._mask(record.text), None if record.change is None else encode(record.change)
 
         def job(conn: Connection) -> None:
-            if not owned(conn, place.task_id, fence):
+            if not is_owned(conn, place.task_id, fence):
                 raise StaleFence
             if conn.execute(f"SELECT 1 FROM tool_calls WHERE {_PLACE}", astuple(place)).fetchone():  # noqa: S608  as above
                 return
@@ -123,7 +123,7 @@ class ToolStore:
         """The arguments without secrets, as JSON still; what is none, or nested without end, becomes a JSON text."""
         try:
             given = json.loads(text)
-            masked = self._mask.masked_data(given)
+            masked = self._mask.mask_data(given)
             return text if masked == given else encode(masked)
         except (ValueError, RecursionError):
             return encode(self._mask(text))

@@ -40,7 +40,7 @@ class Solved:
     files: Mapping[str, str | None]
 
 
-def solved(conn: Connection) -> Iterator[Solved]:
+def read_solved(conn: Connection) -> Iterator[Solved]:
     """Yield all committed tasks whose work has not been pruned, oldest first; what was taken back is left out."""
     rows = conn.execute(
         "SELECT tasks.id, tasks.attempt, git_commits.label FROM tasks JOIN git_commits "

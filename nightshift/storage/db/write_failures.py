@@ -60,7 +60,7 @@ class WriteFailures:
             if begins:
                 self._notify(self.now)
 
-    def cleared(self) -> None:
+    def clear(self) -> None:
         """Note that a write is on the disk."""
         if self.now is not None and not self.now.damage:
             past, self.now = self.now, None

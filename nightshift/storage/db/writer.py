@@ -193,7 +193,7 @@ class Writer:
             self._one_by_one(group, error)
             return
         if self._changed:  # an empty commit goes well on a full disk too
-            self.failures.cleared()
+            self.failures.clear()
         for entry in group:
             if entry.error is None:
                 entry.future.set_result(entry.result)

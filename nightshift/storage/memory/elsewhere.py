@@ -105,7 +105,7 @@ def withheld(conn: Connection) -> Share:
     return tally_of(row).withheld if row else Share()
 
 
-def added(one: Share, other: Share) -> Share:
+def add_shares(one: Share, other: Share) -> Share:
     """Add two shares."""
     return Share(one.part + other.part, one.whole + other.whole)
 
@@ -132,7 +132,7 @@ def forget_items(conn: Connection, gone: Iterable[Item]) -> None:
             forget(conn, "lesson", [row[0]])
 
 
-def forgotten(conn: Connection) -> list[tuple[str, str]]:
+def list_forgotten(conn: Connection) -> list[tuple[str, str]]:
     """Kind and key of what was forgotten; not what this node has learned again since."""
     found = conn.execute(
         "SELECT kind, key FROM forgotten f WHERE kind = 'shape' AND key NOT IN (SELECT shape FROM failed_shapes) "

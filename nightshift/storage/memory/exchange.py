@@ -97,7 +97,7 @@ def entries(conn: Connection, masker: Masker, *, retired: bool = True) -> Iterat
             fields = dict(zip(row.keys(), tuple(row), strict=True))
             item, is_retired = fields.pop("id"), bool(fields.pop("retired"))
             fields["learned_at"] = fields["learned_at"] or fields["created_at"]
-            line = encode(masker.masked_data(plain({"kind": kind, **fields})))
+            line = encode(masker.mask_data(plain({"kind": kind, **fields})))
             yield Entry(item=(kind, item), is_retired=is_retired, line=line)
 
 

@@ -240,7 +240,7 @@ def _distinct(conn: Connection, column: str) -> list[str]:
     return [str(row[0]) for row in conn.execute(select)]
 
 
-def learned_by_day(conn: Connection, now: datetime, days: int) -> list[tuple[str, int]]:
+def count_learned_by_day(conn: Connection, now: datetime, days: int) -> list[tuple[str, int]]:
     """Count the lessons that were learned on each of the last days (`2026-11-22`, UTC), oldest first."""
     names = [f"{now - timedelta(days=back):%Y-%m-%d}" for back in reversed(range(days))]
     select = (

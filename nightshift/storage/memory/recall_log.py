@@ -15,7 +15,7 @@ from nightshift.core.clock import to_text
 from nightshift.core.shares import Interval, Share, difference, mean_difference
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import elsewhere
-from nightshift.storage.memory.elsewhere import EVERYONE, TABLES, Tally, added
+from nightshift.storage.memory.elsewhere import EVERYONE, TABLES, Tally, add_shares
 from nightshift.storage.memory.vector_index import LessonKind
 
 
@@ -107,12 +107,12 @@ def tallies(conn: Connection, kind: LessonKind, item: int, judged_from: str = ""
     there = elsewhere.tally(conn, kind, item)
     if there.judged_from != judged_from:
         return shown, without
-    return added(shown, there.shown), added(without, there.withheld)
+    return add_shares(shown, there.shown), add_shares(without, there.withheld)
 
 
 def withheld(conn: Connection) -> Share:
     """The attempts of this node and all others from which any lesson was withheld, with how many were solved."""
-    return added(_withheld_here(conn), elsewhere.withheld(conn))
+    return add_shares(_withheld_here(conn), elsewhere.withheld(conn))
 
 
 def _withheld_here(conn: Connection) -> Share:

@@ -84,7 +84,7 @@ def place(conn: Connection, task_id: int) -> tuple[str, str]:
     return (str(row[0]), str(row[1])) if row else ("", "")
 
 
-def known_as(conn: Connection, task_id: int) -> str:
+def read_identity(conn: Connection, task_id: int) -> str:
     """A task's id, or that of a hub's task on all nodes: one that goes on with an attempt draws the same lot for it."""
     row = conn.execute("SELECT hub_id FROM tasks WHERE id = ?", (task_id,)).fetchone()
     return f"hub-{row[0]}" if row and row[0] is not None else str(task_id)
@@ -153,7 +153,7 @@ def conclude(conn: Connection, task_id: int, attempt: int) -> bool:
     return bool(conn.execute(query, (attempt, task_id)).rowcount)
 
 
-def used(
+def count_uses(
     conn: Connection, lessons: Sequence[Lesson], task_id: int, attempt: int, *, helped: bool, at: datetime
 ) -> None:
     """Count a use of each lesson, and whether its task was solved.
@@ -209,7 +209,7 @@ def standing(conn: Connection, kind: LessonKind, item: int) -> Standing:
     return Standing(row[0]) if row else Standing.TRUSTED
 
 
-def judged_from(conn: Connection, kind: LessonKind, item: int) -> str:
+def read_judged_from(conn: Connection, kind: LessonKind, item: int) -> str:
     """Since when attempts say something about a lesson; empty: since ever."""
     row = conn.execute(f"SELECT judged_from FROM {TABLES[kind]} WHERE id = ?", (item,)).fetchone()  # noqa: S608
     return str(row[0]) if row else ""
@@ -234,7 +234,7 @@ def without_vector(conn: Connection, kind: LessonKind, embedder: str, limit: int
     return [(int(row[0]), str(row[1])) for row in conn.execute(select, (embedder, kind, limit))]
 
 
-def stored(conn: Connection, near: Sequence[Near]) -> list[Stored]:
+def read_stored(conn: Connection, near: Sequence[Near]) -> list[Stored]:
     """The memories that an index found, as long as they are there and not retired."""
     found = []
     for one in near:

@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 
 from nightshift.core.clock import Clock, utc_now
-from nightshift.core.code.function_shapes import changed_by_fix, shapes_of
+from nightshift.core.code.function_shapes import list_changed_by_fix, shapes_of
 from nightshift.core.events import Emitter, Kind
 from nightshift.core.ports import Sink
 from nightshift.core.shares import Share
@@ -105,7 +105,7 @@ class LongTermMemory:
             return tuple(map(self._lesson, near))
         return await asyncio.to_thread(self._assign, near, task_id, attempt)
 
-    async def failed_before(
+    async def find_failed_before(
         self, digests: Collection[str], *, task_id: int | None = None, attempt: int = 1
     ) -> Mapping[str, Lesson]:
         """Functions (`core.code.function_shapes`) that failed in earlier tasks, with what was learned from each.
@@ -203,7 +203,7 @@ class LongTermMemory:
         place = rows.place(conn, task_id) if task_id is not None else None
         near = self._near(query, max(CANDIDATES, 4 * limit))
         best: dict[object, tuple[float, Stored]] = {}
-        for one in rows.stored(conn, near):
+        for one in rows.read_stored(conn, near):
             if place and not _concerns(one, *place):
                 continue
             worth, source = self._worth(one), one.task_id or (one.kind, one.id)
@@ -220,7 +220,7 @@ class LongTermMemory:
     def _find_failed_before(self, digests: Collection[str], task_id: int | None, attempt: int) -> dict[str, Lesson]:
         failures = fingerprints.failures(self._db.reader(), digests)
         near = [Near(kind="failure", item=item, similarity=1.0) for item in sorted(set(failures.values()))]
-        found = rows.stored(self._db.reader(), near)
+        found = rows.read_stored(self._db.reader(), near)
         if task_id is not None:
             place = rows.place(self._db.reader(), task_id)
             found = [one for one in found if one.task_id != task_id and _concerns(one, *place)]
@@ -239,7 +239,7 @@ class LongTermMemory:
         return tuple(self._lesson(one) for one, arm in assigned.items() if arm is Assignment.SHOWN)
 
     def _assignment(self, conn: Connection, one: Stored, task_id: int, attempt: int) -> Assignment:
-        if recall_log.draw("attempt", rows.known_as(conn, task_id), attempt) < self._control_share:
+        if recall_log.draw("attempt", rows.read_identity(conn, task_id), attempt) < self._control_share:
             return Assignment.CONTROL
         suspect = rows.standing(conn, one.kind, one.id) is Standing.SUSPECT
         left_out = suspect and recall_log.draw(one.kind, one.id, task_id, attempt) < PROBATION_SHARE
@@ -265,7 +265,7 @@ class LongTermMemory:
             return
         fixes = [(id_, difference(from_patch(code), work.change, self._masker, error)) for id_, code, error in failures]
         fixes = [(id_, fix) for id_, fix in fixes if fix]  # what nothing mended was no fault of the change
-        shapes = {id_: changed_by_fix(from_patch(code), passing) for id_, code, _ in failures}
+        shapes = {id_: list_changed_by_fix(from_patch(code), passing) for id_, code, _ in failures}
         problem, lesson = self._masker(rows.description(conn, task_id)), self._masker(lesson_of(work))
 
         def job(conn: Connection) -> None:
@@ -275,7 +275,7 @@ class LongTermMemory:
             for id_, fix in fixes:
                 rows.solve(conn, id_, fix, lesson, at)
                 fingerprints.add(conn, id_, shapes[id_])
-            rows.used(conn, work.lessons, task_id, work.attempt, helped=solved, at=at)
+            rows.count_uses(conn, work.lessons, task_id, work.attempt, helped=solved, at=at)
             gone = self._retire(conn, work, task_id, solved)
             if fixes and problem:
                 gone += rows.drop_patterns(conn, task_id)
@@ -295,7 +295,7 @@ class LongTermMemory:
     def _judge(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
         """Judge a lesson now, note the standing and act on it."""
         kind, item = lesson
-        shown, without = recall_log.tallies(conn, kind, item, rows.judged_from(conn, kind, item))
+        shown, without = recall_log.tallies(conn, kind, item, rows.read_judged_from(conn, kind, item))
         found = standing(shown, without, everyone)
         rows.judge(conn, kind, item, found)
         if found is Standing.RETIRED and rows.retire(conn, kind, item, "measured", at):

@@ -71,7 +71,7 @@ class VectorIndex:
         )
         most = SPARE * min(limit, MAX_NEAREST)
         rows = conn.execute(select, (self.embedder, kind, _bytes(vector), most))
-        items, vectors = stored_vectors(conn, self.embedder, kind, [int(row[0]) for row in rows])
+        items, vectors = read_vectors(conn, self.embedder, kind, [int(row[0]) for row in rows])
         return nearest_of(kind, items, vectors, vector, limit)
 
 
@@ -113,9 +113,7 @@ def newest_vector(conn: Connection, embedder: str) -> int:
     return int(conn.execute(select, (embedder,)).fetchone()[0])
 
 
-def stored_vectors(
-    conn: Connection, embedder: str, kind: LessonKind, items: Sequence[int]
-) -> tuple[list[int], Vectors]:
+def read_vectors(conn: Connection, embedder: str, kind: LessonKind, items: Sequence[int]) -> tuple[list[int], Vectors]:
     """Read the items that have a vector here, and their vectors, one row for each."""
     import numpy as np  # noqa: PLC0415  as above
 

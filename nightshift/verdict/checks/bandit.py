@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from nightshift.core.tasks.change_checks import Severity
 from nightshift.verdict.checks.catalogue import Finding
-from nightshift.verdict.checks.python import MAX_CHARS, parsed
+from nightshift.verdict.checks.python import MAX_CHARS, read_tree
 
 if TYPE_CHECKING:
     import ast
@@ -55,7 +55,7 @@ class BanditReader:
             return self._known[key]
 
     def _read(self, text: str) -> list[Finding]:
-        tree = parsed(text)
+        tree = read_tree(text)
         if tree is None:
             return []
         if self._reader is None:

@@ -41,7 +41,7 @@ class Rule:
     words: str = ""
     tests: Severity | None = None
 
-    def eased_for(self, spec: TaskSpec) -> bool:
+    def is_eased_for(self, spec: TaskSpec) -> bool:
         """Tell whether this task is about what the rule warns of."""
         named = bool(self.words) and re.search(rf"\b(?:{self.words})", spec.description[:20_000], re.IGNORECASE)
         return spec.kind in self.kinds or bool(named)

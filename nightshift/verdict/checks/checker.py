@@ -22,7 +22,7 @@ from nightshift.verdict.checks.catalogue import RULES, Finding
 from nightshift.verdict.checks.hooks.commands import Command
 from nightshift.verdict.checks.hooks.hooks import Blocked, CommandHooks
 from nightshift.verdict.checks.policy import Policy, unknown
-from nightshift.verdict.checks.python_calls import started
+from nightshift.verdict.checks.python_calls import list_started
 
 _TEST_FOLDERS = frozenset({"tests", "test", "__tests__", "testing"})
 _MOST = 200
@@ -120,7 +120,7 @@ class StaticChecker:
         lines = text.splitlines()
         found, starting = self._read(path, text), dict[int, tuple[str, ...]]()
         if any(one.rule == _STARTS for one in found):
-            starting = started(text)
+            starting = list_started(text)
         return [
             _Seen(
                 path,

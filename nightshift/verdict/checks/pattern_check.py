@@ -37,7 +37,7 @@ class PatternCheck:
         digests = {shape.digest for found in written.values() for shape in found}
         if not digests:
             return ChangeCheckReport()
-        known = await self._memory.failed_before(digests, task_id=job.task_id, attempt=job.attempt)
+        known = await self._memory.find_failed_before(digests, task_id=job.task_id, attempt=job.attempt)
         hits = [
             (path, one, known[one.digest]) for path, found in written.items() for one in found if one.digest in known
         ]

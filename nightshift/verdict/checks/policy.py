@@ -95,4 +95,4 @@ def _default(finding: Finding, spec: TaskSpec, *, is_test: bool) -> Severity | N
     if rule is None:
         return finding.severity
     severity = rule.tests if is_test else rule.severity
-    return Severity.NOTE if severity and rule.eased_for(spec) else severity
+    return Severity.NOTE if severity and rule.is_eased_for(spec) else severity

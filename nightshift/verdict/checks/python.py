@@ -17,13 +17,13 @@ from nightshift.verdict.checks.catalogue import Finding
 from nightshift.verdict.checks.hooks.commands import UNKNOWN, Command
 from nightshift.verdict.checks.names import Names
 from nightshift.verdict.checks.python_calls import (
-    built_names,
-    called,
+    check_call,
     commands_of,
+    find_rule,
     is_assembled,
-    mentioned,
+    list_built_names,
     removal,
-    shown,
+    show,
 )
 
 MAX_CHARS = 400_000
@@ -63,7 +63,7 @@ def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> l
         is_test: it is a test, which may know that it is one.
         depth: how many texts that are run as code are around it.
     """
-    tree = parsed(text)
+    tree = read_tree(text)
     if tree is None:
         return []
     names = Names(tree)
@@ -83,7 +83,7 @@ def _odd_encoding(text: str) -> Iterator[Finding]:
 
 def commands(text: str) -> list[Command]:
     """The commands that a module runs, as far as their words are constant."""
-    tree = parsed(text)
+    tree = read_tree(text)
     if tree is None:
         return []
     names = Names(tree)
@@ -93,7 +93,7 @@ def commands(text: str) -> list[Command]:
     ]
 
 
-def parsed(text: str) -> ast.Module | None:
+def read_tree(text: str) -> ast.Module | None:
     """The syntax tree, or None for what is no Python or too large to be read."""
     if len(text) > MAX_CHARS:
         return None
@@ -127,7 +127,7 @@ class _Reader:
 
     @functools.cached_property
     def _built(self) -> set[str]:
-        return built_names(self._names)
+        return list_built_names(self._names)
 
     def _is_built(self, text: ast.expr) -> bool:
         if isinstance(text, ast.Name):
@@ -166,7 +166,7 @@ class _Reader:
             yield Finding("python.test-detection", node.lineno, f"`{_show_node(node)}`")
         for seen in self._hooks(commands_of(node, target or "", names)):
             yield replace(seen, line=node.lineno)
-        yield from called(node, target, names)
+        yield from check_call(node, target, names)
 
     def _code(self, node: ast.Call, target: str) -> Iterator[Finding]:
         """Text that is run: constant text is read like the rest, other text is told by how it came about."""
@@ -191,7 +191,7 @@ class _Reader:
             yield Finding("python.environment", node.lineno, f"`{_show_node(node)}`")
         if target is None or id(node) in self._inner:
             return
-        rule = "python.environment" if target == "os.environ" else mentioned(target)
+        rule = "python.environment" if target == "os.environ" else find_rule(target)
         asked_for_one = target == "os.environ" and id(node) in self._one_variable
         if rule and id(node) not in self._called and not asked_for_one:
             yield Finding(rule, node.lineno, f"`{_show_node(node)}`")
@@ -261,5 +261,5 @@ def _annotations(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _show_node(node: ast.AST) -> str:
-    text = shown(node)
+    text = show(node)
     return text if len(text) <= 60 else text[:59] + "…"

@@ -69,7 +69,7 @@ _OPENERS = frozenset({"builtins.open", "io.open", "os.open", "codecs.open", "pat
 _WRITERS = frozenset({"write_text", "write_bytes", "touch", "mkdir"})
 
 
-def mentioned(target: str) -> str | None:
+def find_rule(target: str) -> str | None:
     """The rule that a function belongs to, however it is used."""
     if target.startswith(_EXECS):
         return "python.os-exec"
@@ -77,7 +77,7 @@ def mentioned(target: str) -> str | None:
     return _BY_NAME.get(target) or odd_code.BY_NAME.get(target.rpartition(".")[0])
 
 
-def called(node: ast.Call, target: str | None, names: Names) -> Iterator[Finding]:
+def check_call(node: ast.Call, target: str | None, names: Names) -> Iterator[Finding]:
     """List what stands out in a call. Text that is run as code is looked at elsewhere."""
     for rule in _rules(node, target, names):
         yield Finding(rule, node.lineno, f"`{_short(node, target)}`")
@@ -87,7 +87,7 @@ def _rules(node: ast.Call, target: str | None, names: Names) -> Iterator[str]:
     if target is None:
         yield from _of_path(node, names)
         return
-    rule = mentioned(target)
+    rule = find_rule(target)
     if rule and target not in {"builtins.eval", "builtins.exec"}:
         shell = target in RUNNERS and is_shell(node)
         yield "python.subprocess-shell" if shell else rule
@@ -105,7 +105,7 @@ def _rules(node: ast.Call, target: str | None, names: Names) -> Iterator[str]:
 
 def _of_system(node: ast.Call, target: str, args: list[str]) -> Iterator[str]:
     if target in {"os.kill", "os.killpg"}:
-        first = shown(node.args[0]) if node.args else ""
+        first = show(node.args[0]) if node.args else ""
         alone = "getpid" in first or "getppid" in first or first.lstrip("-") in {"0", "1"}
         yield "python.hard-exit" if alone else "python.signals"
     if target == "os.chmod" and len(args) > 1 and (outside(args[0]) or _open_to_all(args[1])):
@@ -153,11 +153,11 @@ def _open_to_all(mode: str) -> bool:
 
 
 def _short(node: ast.Call, target: str | None) -> str:
-    text = shown(node)
-    return text if len(text) <= 60 else f"{target or shown(node.func)[:50]}(…)"
+    text = show(node)
+    return text if len(text) <= 60 else f"{target or show(node.func)[:50]}(…)"
 
 
-def shown(node: ast.AST) -> str:
+def show(node: ast.AST) -> str:
     """A node as source; an ellipsis for what is nested too deeply to be written out."""
     try:
         return ast.unparse(node)
@@ -165,15 +165,15 @@ def shown(node: ast.AST) -> str:
         return "…"
 
 
-def started(text: str) -> dict[int, tuple[str, ...]]:
+def list_started(text: str) -> dict[int, tuple[str, ...]]:
     """Of calls of a module that start a program function, callee and program, by the line that they begin in."""
     tree = parse_quietly(text)
     waiting: list[tuple[ast.AST, str]] = [(tree, "")] if tree else []
     found = dict[int, tuple[str, ...]]()
     while waiting:
         node, function = waiting.pop()
-        if isinstance(node, ast.Call) and node.args and shown(node.func).rpartition(".")[2] in _STARTERS:
-            found[node.lineno] = (function, shown(node.func), _program(node.args[0]))
+        if isinstance(node, ast.Call) and node.args and show(node.func).rpartition(".")[2] in _STARTERS:
+            found[node.lineno] = (function, show(node.func), _program(node.args[0]))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             function = f"{function}.{node.name}"
         waiting += [(child, function) for child in ast.iter_child_nodes(node)]
@@ -184,7 +184,7 @@ def _program(words: ast.expr) -> str:
     """The first of the words of a command."""
     while isinstance(words, ast.BinOp):
         words = words.left
-    return shown(words.elts[0] if isinstance(words, ast.List | ast.Tuple) and words.elts else words)
+    return show(words.elts[0] if isinstance(words, ast.List | ast.Tuple) and words.elts else words)
 
 
 def commands_of(node: ast.Call, target: str, names: Names) -> list[Command]:
@@ -246,7 +246,7 @@ def _of_list(args: list[ast.expr], target: str, names: Names) -> list[Command]:
     return [Command(argv=words)] if words else []
 
 
-def built_names(names: Names) -> set[str]:
+def list_built_names(names: Names) -> set[str]:
     """The variables of a module that are never bound to anything but text put together out of parts."""
     built, other = set[str](), set(names.parameters)
     for name, value in (*names.bindings, *_further(names)):

@@ -44,9 +44,9 @@ class DeclaredFiles:
         return over(self._tree, self._over)
 
     @property
-    def described(self) -> str:
+    def describe(self) -> str:
         """The tag nearest to the base, as `core.code.tree.Tagged` has it; empty where there is none."""
-        return self._tree.described() if isinstance(self._tree, Tagged) else ""
+        return self._tree.describe() if isinstance(self._tree, Tagged) else ""
 
     def text(self, path: str) -> str | None:
         """The text of a file; None where there is none, or a huge one."""
@@ -73,4 +73,4 @@ class DeclaredFiles:
 
 def over(tree: Tree, change: Change) -> Listing[str]:
     """The paths of a tree with a change on top."""
-    return listing_of(tree.entries()).patched({path: text if text is None else "" for path, text in change.items()})
+    return listing_of(tree.entries()).patch({path: text if text is None else "" for path, text in change.items()})

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from nightshift.verdict.environments.distributions import declared, normalised, requirement
+from nightshift.verdict.environments.distributions import list_declared, normalise, requirement
 
 REQUIREMENTS, PYPROJECT = "requirements.txt", "pyproject.toml"
 _LIST = re.compile(r"^dependencies[ \t]*=[ \t]*\[", re.MULTILINE)
@@ -30,17 +30,17 @@ def with_packages(
         create: whether a requirements.txt is made where no file declares anything.
         may_pin: whether a line of requirements.txt that names a package without a version gets it.
     """
-    known = declared(files)
-    missing = {name: version for name, version in packages.items() if normalised(name) not in known}
-    loose = {normalised(name): _line(name, version) for name, version in packages.items() if version}
+    known = list_declared(files)
+    missing = {name: version for name, version in packages.items() if normalise(name) not in known}
+    loose = {normalise(name): _line(name, version) for name, version in packages.items() if version}
     target = _target(files, create=create)
     if target is None:
         return {}
     before = files.get(target, "")
-    text = _pinned(before, loose) if may_pin and target == REQUIREMENTS else before
+    text = _pin(before, loose) if may_pin and target == REQUIREMENTS else before
     lines = [_line(name, version) for name, version in missing.items()]
     if lines:
-        text = _appended(text, lines) if target == REQUIREMENTS else _in_pyproject(text, lines) or text
+        text = _append(text, lines) if target == REQUIREMENTS else _in_pyproject(text, lines) or text
     return {target: text} if text != before else {}
 
 
@@ -51,14 +51,14 @@ def _line(name: str, version: str) -> str:
 def _target(files: Mapping[str, str], *, create: bool) -> str | None:
     """The one file that counts; None where there is none, or more than one."""
     found = [path for path in (REQUIREMENTS, PYPROJECT) if path in files]
-    if PYPROJECT in found and _listed(files[PYPROJECT]) is None:
+    if PYPROJECT in found and _read_list(files[PYPROJECT]) is None:
         found.remove(PYPROJECT)
     if not found:
         return REQUIREMENTS if create else None
     return found[0] if len(found) == 1 else None
 
 
-def _listed(text: str) -> list[str] | None:
+def _read_list(text: str) -> list[str] | None:
     """The list `project.dependencies` of a pyproject.toml; None where it has none of its own."""
     try:
         project: Any = tomllib.loads(text).get("project")
@@ -68,7 +68,7 @@ def _listed(text: str) -> list[str] | None:
     return found if isinstance(found, list) else None
 
 
-def _pinned(text: str, lines: Mapping[str, str]) -> str:
+def _pin(text: str, lines: Mapping[str, str]) -> str:
     def pin(line: str) -> str:
         found = requirement(line)
         plain = found is not None and line.strip() == found.name
@@ -77,13 +77,13 @@ def _pinned(text: str, lines: Mapping[str, str]) -> str:
     return "\n".join(pin(line) for line in text.split("\n"))
 
 
-def _appended(text: str, lines: list[str]) -> str:
+def _append(text: str, lines: list[str]) -> str:
     return "\n".join([*([text.rstrip("\n")] if text.strip() else []), *lines]) + "\n"
 
 
 def _in_pyproject(text: str, lines: list[str]) -> str | None:
     """The text with more entries at the end of `project.dependencies`; None where that cannot be done for certain."""
-    before = _listed(text) or []
+    before = _read_list(text) or []
     for start in _LIST.finditer(text):
         end = _end_of_list(text, start.end())
         if end is None:
@@ -101,7 +101,7 @@ def _in_pyproject(text: str, lines: list[str]) -> str | None:
         else:
             head = inside.strip().rstrip(",")
             changed = f"{text[: start.end()]}{', '.join(filter(None, [head, *quoted]))}{text[end:]}"
-        if _listed(changed) == [*before, *lines] and _same_but_for_list(text, changed):
+        if _read_list(changed) == [*before, *lines] and _same_but_for_list(text, changed):
             return changed
     return None
 

@@ -33,7 +33,7 @@ from nightshift.core.tasks.change_checks import (
 )
 from nightshift.sandbox import launcher
 from nightshift.sandbox.runtime import Runtime
-from nightshift.verdict.environments.distributions import Requirement, is_declaration, normalised, requirement
+from nightshift.verdict.environments.distributions import Requirement, is_declaration, normalise, requirement
 from nightshift.verdict.environments.layers import Layer, LayerStore
 from nightshift.verdict.environments.making import Environments
 from nightshift.verdict.environments.missing_modules import ImportMemory, MissingModule
@@ -88,19 +88,19 @@ class DependencyCheck:
             installed = await self._environments.modules(job.tree, job.environment, of="node_modules")
         survey, wanted = await asyncio.to_thread(self._survey, job, theirs)
         if job.wanted:
-            planned = [await self._judged(job, package) for package in survey.planned()]
+            planned = [await self._judge(job, package) for package in survey.planned()]
             return ChangeCheckReport(asks=tuple(each for each in planned if isinstance(each, Ask)))
         findings = [_no_npm(need) for need in survey.scripts(installed)]
-        layer = await self._installed(job, survey, wanted)
+        layer = await self._install(job, survey, wanted)
         if isinstance(layer, Finding):
             return ChangeCheckReport(findings=(*findings, layer))
         here = await asyncio.to_thread(modules_in, layer.folder) if layer else frozenset[str]()
-        here |= {normalised(name) for name in layer.packages} if layer else set()
+        here |= {normalise(name) for name in layer.packages} if layer else set()
         asks: dict[str, Ask] = {}
         for package in wanted:
             if _top(package.need) in here and _subject(package.requirement) not in job.denied:
                 continue
-            judged = await self._judged(job, package)
+            judged = await self._judge(job, package)
             if isinstance(judged, Ask):
                 asks.setdefault(judged.subject, judged)
             elif judged:
@@ -115,19 +115,19 @@ class DependencyCheck:
 
     def _survey(self, job: ChangeCheckJob, theirs: frozenset[str]) -> tuple[PackageSurvey, list[WantedPackage]]:
         if self._available is None:
-            self._available = provided(self._runtime)
+            self._available = list_provided(self._runtime)
         theirs |= set(map(top_module, list_submodules(job.tree)))
         survey = PackageSurvey(job, available=self._available | theirs, allowed=self._allowed, memory=self._memory)
         return survey, survey.wanted()
 
-    async def _installed(
+    async def _install(
         self, job: ChangeCheckJob, survey: PackageSurvey, packages: Iterable[WantedPackage]
     ) -> Layer | Finding | None:
         """The layer of all that is wanted and allowed; what the owner named or approved is in it in any case.
 
         What the base declares is in its environment.
         """
-        named = {normalised(name) for name in job.spec.packages}
+        named = {normalise(name) for name in job.spec.packages}
         named -= survey.declared.keys() if job.environment else set()
         may_use = (one for one in packages if one.requirement and self._may_use(job, one))
         wanted = {one.requirement.key: one for one in may_use if one.requirement}
@@ -149,11 +149,11 @@ class DependencyCheck:
 
     def _may_use(self, job: ChangeCheckJob, package: WantedPackage) -> bool:
         key = package.requirement.key if package.requirement else ""
-        named = key in self._allowed or key in {normalised(name) for name in job.spec.packages}
+        named = key in self._allowed or key in {normalise(name) for name in job.spec.packages}
         subject = _subject(package.requirement)
         return bool(key) and subject not in job.denied and (named or subject in job.granted)
 
-    async def _judged(self, job: ChangeCheckJob, package: WantedPackage) -> Ask | Finding | None:
+    async def _judge(self, job: ChangeCheckJob, package: WantedPackage) -> Ask | Finding | None:
         """Decide on a module that neither the run nor the layer has."""
         need, wanted = package.need, package.requirement
         if wanted is None:
@@ -193,7 +193,7 @@ class DependencyCheck:
         self._events.bind(task_id=job.task_id).emit(Kind.PACKAGE_INSTALLED, text[:500], packages=packages)
 
 
-def provided(runtime: Runtime) -> frozenset[str]:
+def list_provided(runtime: Runtime) -> frozenset[str]:
     """The top-level modules that every run has: those of the interpreter inside, and of the libraries shown with it."""
     argv = [*launcher.drop_root(), *runtime.python, "-I", "-S", "-B", "-c", _STDLIB]
     try:

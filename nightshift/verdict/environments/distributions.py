@@ -35,7 +35,7 @@ class Requirement:
     @property
     def key(self) -> str:
         """The name in its normal form."""
-        return normalised(self.name)
+        return normalise(self.name)
 
     def __str__(self) -> str:
         return f"{self.name}{self.specifier}"
@@ -49,7 +49,7 @@ class Source:
     known: bool
 
 
-def normalised(name: str) -> str:
+def normalise(name: str) -> str:
     """A distribution's name in the normal form of PEP 503."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -77,7 +77,7 @@ def declarations(paths: Listing[str]) -> list[str]:
     return [path for path in paths.having(ending_of, ".txt", ".in", ".toml") if is_declaration(path)]
 
 
-def declared(files: Mapping[str, str]) -> dict[str, Requirement]:
+def list_declared(files: Mapping[str, str]) -> dict[str, Requirement]:
     """List the distributions that requirements files and pyproject.toml name, by normal form."""
     found = (requirement(line) for path, text in files.items() for line in _lines(path, text))
     return {each.key: each for each in found if each}
@@ -94,13 +94,13 @@ def source_of(module: str, names: Iterable[str], known: Mapping[str, Requirement
     Returns:
         None where many distributions share the name and nothing tells which one is meant.
     """
-    dotted = _dotted(module, names)
+    dotted = _name_module(module, names)
     top = dotted.partition(".")[0]
     options = next((OTHER_NAMES[part] for part in _prefixes(dotted) if part in OTHER_NAMES), ())
-    options = options or _shared(dotted)
+    options = options or _list_sharers(dotted)
     for name in (*options, *((top,) if not options else ()), *_variants(top)):
-        if normalised(name) in known:
-            return Source(requirement=known[normalised(name)], known=True)
+        if normalise(name) in known:
+            return Source(requirement=known[normalise(name)], known=True)
     if options:
         return Source(requirement=Requirement(name=options[0]), known=True)
     if any(shared == dotted or shared.startswith(f"{dotted}.") for shared in SHARED) or not top.isascii():
@@ -124,7 +124,7 @@ def _lines(path: str, text: str) -> Iterator[str]:
     yield from (line for group in groups if isinstance(group, list) for line in group if isinstance(line, str))
 
 
-def _dotted(module: str, names: Iterable[str]) -> str:
+def _name_module(module: str, names: Iterable[str]) -> str:
     """The module, with the first imported name where the module is shared by many distributions."""
     first = next(iter(names), "")
     return f"{module}.{first}" if first not in {"", "*"} and (module in SHARED or module == "google") else module
@@ -135,7 +135,7 @@ def _prefixes(dotted: str) -> Iterator[str]:
     yield from (".".join(parts[:length]) for length in range(len(parts), 0, -1))
 
 
-def _shared(dotted: str) -> tuple[str, ...]:
+def _list_sharers(dotted: str) -> tuple[str, ...]:
     for folder in SHARED:
         if dotted.startswith(f"{folder}."):
             part = dotted[len(folder) + 1 :].partition(".")[0]

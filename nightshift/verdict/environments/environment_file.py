@@ -115,7 +115,7 @@ class EnvironmentFile(_Strict):
         return lines
 
     @model_validator(mode="after")
-    def _kept_apart(self) -> Self:
+    def _check_names(self) -> Self:
         ports = [f"port {service.ready.port}" for service in self.services.values() if service.ready.port]
         names = [f"variable {name}" for service in self.services.values() for name in service.exports]
         if twice := next((one for one in (*ports, *names) if (*ports, *names).count(one) > 1), None):
@@ -141,10 +141,10 @@ def read(text: str) -> EnvironmentFile:
     Raises:
         SandboxError: names the fields that are wrong, and what each takes.
     """
-    return _checked(_loaded(text))
+    return _check(_load(text))
 
 
-def _loaded(text: str) -> object:
+def _load(text: str) -> object:
     if len(text) > MOST_CHARS:
         raise SandboxError(f"it has more than {MOST_CHARS >> 10} KB")
     try:
@@ -154,7 +154,7 @@ def _loaded(text: str) -> object:
     return {} if content is None else content
 
 
-def _checked(content: object) -> EnvironmentFile:
+def _check(content: object) -> EnvironmentFile:
     try:
         return EnvironmentFile.model_validate(content)
     except ValidationError as error:
@@ -166,9 +166,9 @@ def packages_of(files: DeclaredFiles) -> tuple[str, list[str]]:
     path = find(files)
     text = files.text(path) if path else None
     try:
-        content = _loaded(text or "")
+        content = _load(text or "")
         named = content.get("packages", []) if isinstance(content, dict) else []
-        return path or "", _checked({"packages": named}).packages
+        return path or "", _check({"packages": named}).packages
     except SandboxError:  # told where its services are read
         return path or "", []
 

@@ -19,7 +19,7 @@ from nightshift.sandbox.go_program import ENV, Go
 from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict.environments.declared_files import DeclaredFiles
 from nightshift.verdict.environments.making import Made, Recipe
-from nightshift.verdict.environments.store import bounded
+from nightshift.verdict.environments.store import limit_size
 from nightshift.verdict.environments.wheels import INSTALL_S, Unreachable, call, installers_environment
 
 INSIDE = "/opt/go-modules"
@@ -71,7 +71,7 @@ class GoModules:
             try:
                 words = [self._go.path, "mod", "download"]
                 work = call(words, {**self._environ, **own}, INSTALL_S, cwd=Path(place))
-                done = await bounded(work, folder, MOST_MB)
+                done = await limit_size(work, folder, MOST_MB)
             except TimeoutError:
                 raise SandboxError(f"fetching the modules of Go took longer than {INSTALL_S:.0f} s") from None
             if done.code:

@@ -19,7 +19,7 @@ from packaging.version import InvalidVersion, Version
 
 from nightshift.core.code.listing import Listing, ending_of
 from nightshift.core.errors import SandboxError
-from nightshift.verdict.environments.distributions import normalised
+from nightshift.verdict.environments.distributions import normalise
 from nightshift.verdict.languages.python.package_layout import OwnPackage
 
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
@@ -47,7 +47,7 @@ class Pinned:
     @property
     def key(self) -> str:
         """The name in its normal form."""
-        return normalised(self.name)
+        return normalise(self.name)
 
     @property
     def line(self) -> str:
@@ -99,7 +99,7 @@ def requirement_files(paths: Listing[str], folder: str) -> list[str]:
     return [path for path in found if not (path.endswith(".in") and f"{path[:-3]}.txt" in own)]
 
 
-def included(text: str, path: str) -> Iterator[str]:
+def list_included(text: str, path: str) -> Iterator[str]:
     """The paths that a requirement file includes; those outside of the repository are left out."""
     for line in _logical_lines(text):
         found = re.match(r"(?:-r|--requirement|-c|--constraint)[ =]?\s*(\S+)", line)
@@ -139,7 +139,7 @@ class Reader:
             raise SandboxError(f"{path} cannot be read: {type(error).__name__}: {str(error)[:120]}") from error
         chosen: dict[str, Pinned] = {}
         for one in found:
-            if one.key == normalised(own.name):
+            if one.key == normalise(own.name):
                 continue
             if version := self._ours.get(one.key):
                 if version != one.version:
@@ -149,7 +149,7 @@ class Reader:
             else:
                 chosen[one.key] = one
         _check_count(path, chosen)
-        return Declaration(pinned=tuple(chosen.values()), remarks=self._told())
+        return Declaration(pinned=tuple(chosen.values()), remarks=self._describe())
 
     def of_requirements(self, texts: Mapping[str, str], paths: Sequence[str], own: OwnPackage) -> Declaration:
         """Read the packages that a package and requirement files name.
@@ -176,12 +176,12 @@ class Reader:
         groups += list(said.lines.values())
         groups = [[line for line in group if self._is_not_ours(line)] for group in groups]
         _check_count("the repository", [line for group in groups for line in group])
-        constraints = [line for line in said.constraints if normalised(Requirement(line).name) not in self._ours]
+        constraints = [line for line in said.constraints if normalise(Requirement(line).name) not in self._ours]
         return Declaration(
             groups=tuple(tuple(dict.fromkeys(group)) for group in groups if group),
             constraints=tuple(dict.fromkeys(constraints)),
             hashes=said.hashes,
-            remarks=self._told(),
+            remarks=self._describe(),
         )
 
     def with_lines(self, found: Declaration, lines: Sequence[str], where: str, own: OwnPackage) -> Declaration:
@@ -189,13 +189,13 @@ class Reader:
         self._remarks.clear()
         group = tuple(line for line in self._all_plain(lines, where, own) if self._is_not_ours(line))
         if not group:
-            return replace(found, remarks=(*found.remarks, *self._told()))
+            return replace(found, remarks=(*found.remarks, *self._describe()))
         pins = (f"{one.name}=={one.version}" for one in found.pinned)
         return replace(
             found,
             groups=(*found.groups, group),
             constraints=(*found.constraints, *pins),
-            remarks=(*found.remarks, *self._told()),
+            remarks=(*found.remarks, *self._describe()),
         )
 
     # --- requirements
@@ -222,7 +222,7 @@ class Reader:
             elif plain := self._plain(line.partition("--hash")[0].strip().rstrip("\\").strip(), path, own):
                 (said.constraints if constraining else said.lines.setdefault(group, [])).append(plain)
                 if allowed := tuple(_HASH.findall(line)):
-                    said.hashes[normalised(Requirement(plain).name)] = allowed
+                    said.hashes[normalise(Requirement(plain).name)] = allowed
 
     def _all_plain(self, lines: Sequence[str], where: str, own: OwnPackage, depth: int = 0) -> list[str]:
         """Requirements in their plain form; the package's own name stands for its extras."""
@@ -231,7 +231,7 @@ class Reader:
             if not line or line.startswith("#"):
                 continue
             mine = re.match(r"([\w.-]+)\s*\[([\w,\s.-]+)\]", line)
-            if mine and own.name and normalised(mine[1]) == normalised(own.name):
+            if mine and own.name and normalise(mine[1]) == normalise(own.name):
                 for extra in (each.strip() for each in mine[2].split(",") if depth < 3):
                     found += self._all_plain(own.extras.get(extra, ()), f"extra {extra}", own, depth + 1)
             elif plain := self._plain(line, where, own):
@@ -248,7 +248,7 @@ class Reader:
         if found.url:
             self._remark(f"{found.name} in {where} is not taken from an index ({found.url[:60]}); it is left out")
             return ""
-        if not _NAME.fullmatch(found.name) or normalised(found.name) == normalised(own.name):
+        if not _NAME.fullmatch(found.name) or normalise(found.name) == normalise(own.name):
             return ""
         if found.marker and not self._holds(str(found.marker)):
             return ""
@@ -257,7 +257,7 @@ class Reader:
 
     def _is_not_ours(self, line: str) -> bool:
         found = Requirement(line)
-        version = self._ours.get(normalised(found.name))
+        version = self._ours.get(normalise(found.name))
         if version and not found.specifier.contains(version, prereleases=True):
             self._remark(f"{found.name} {version} of the test libraries is used; {line} is asked for")
         return version is None
@@ -275,7 +275,7 @@ class Reader:
     def _remark(self, text: str) -> None:
         self._remarks[text] = None
 
-    def _told(self) -> tuple[str, ...]:
+    def _describe(self) -> tuple[str, ...]:
         return tuple(self._remarks)
 
     # --- locks
@@ -284,9 +284,9 @@ class Reader:
         packages = [each for each in table.get("package", []) if isinstance(each, dict)]
         by_name: dict[str, list[dict[str, Any]]] = {}
         for each in packages:
-            by_name.setdefault(normalised(str(each["name"])), []).append(each)
+            by_name.setdefault(normalise(str(each["name"])), []).append(each)
         local = [each for each in packages if {"virtual", "editable"} & _source(each).keys()]
-        mine = [each for each in local if normalised(str(each["name"])) == normalised(own.name)]
+        mine = [each for each in local if normalise(str(each["name"])) == normalise(own.name)]
         at_root = [each for each in local if "." in _source(each).values()]
         waiting = [(each, frozenset[str](), True) for each in mine or at_root or local]
         seen = set[tuple[int, frozenset[str]]]()
@@ -295,7 +295,7 @@ class Reader:
             if (id(package), extras) in seen:
                 continue
             seen.add((id(package), extras))
-            if not is_first and (pinned := self._pinned_by_uv(package)):
+            if not is_first and (pinned := self._pin_by_uv(package)):
                 yield pinned
             needs = list(package.get("dependencies", []))
             optional = package.get("optional-dependencies", {})
@@ -311,7 +311,7 @@ class Reader:
             for need in needs:
                 if "marker" in need and not self._holds(str(need["marker"])):
                     continue
-                candidates = by_name.get(normalised(str(need["name"])), [])
+                candidates = by_name.get(normalise(str(need["name"])), [])
                 if "version" in need:
                     candidates = [each for each in candidates if each.get("version") == need["version"]]
                 fit = [each for each in candidates if self._is_for_here(each)] or candidates
@@ -321,7 +321,7 @@ class Reader:
         markers = package.get("resolution-markers", [])
         return not markers or any(self._holds(str(each)) for each in markers)
 
-    def _pinned_by_uv(self, package: Mapping[str, Any]) -> Pinned | None:
+    def _pin_by_uv(self, package: Mapping[str, Any]) -> Pinned | None:
         source, name = _source(package), str(package["name"])
         if "registry" not in source:
             if not {"virtual", "editable"} & source.keys() or "." not in source.values():

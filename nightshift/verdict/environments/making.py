@@ -140,7 +140,7 @@ class Environments:
         last: SandboxError | None = None
         for recipe in await self._of_digest(tree, environment.digest):
             try:
-                _, is_new = await self._made(recipe)
+                _, is_new = await self._make_or_read(recipe)
             except SandboxUnready:
                 raise
             except SandboxError as error:
@@ -170,7 +170,7 @@ class Environments:
             return runtime
         files = DeclaredFiles(tree, change)
         for recipe in await self._of_digest(tree, digest):
-            made, _ = await self._made(recipe)
+            made, _ = await self._make_or_read(recipe)
             runtime = await self._maker(recipe).shown(recipe, made, self._store.path(recipe.name), files, runtime)
         return runtime
 
@@ -195,12 +195,12 @@ class Environments:
     def _maker(self, recipe: Recipe) -> Maker:
         return next(maker for maker in self._makers if maker.kind == recipe.kind)
 
-    async def _made(self, recipe: Recipe) -> tuple[Made, bool]:
+    async def _make_or_read(self, recipe: Recipe) -> tuple[Made, bool]:
         """Return the content of a folder, and whether it was made now. Two that ask for it at once make it once."""
-        if (made := self._known(recipe)) is not None:
+        if (made := self._read_note(recipe)) is not None:
             return made, False
         async with self._store.lock(recipe.name):
-            if (made := self._known(recipe)) is not None:
+            if (made := self._read_note(recipe)) is not None:
                 return made, False
             told = list[Made]()
 
@@ -217,7 +217,7 @@ class Environments:
             await self._store.write(recipe.name, note)
             return told[0], True
 
-    def _known(self, recipe: Recipe) -> Made | None:
+    def _read_note(self, recipe: Recipe) -> Made | None:
         """Read the note of a folder, if both are there."""
         note = self._store.read(recipe.name) if self._store.path(recipe.name).is_dir() else None
         try:
@@ -233,12 +233,12 @@ class Environments:
             digest: of the environment.
             of: what to look for: `modules` of Python, or `node_modules`.
         """
-        made = [await self._made(recipe) for recipe in await self._of_digest(tree, digest)] if digest else []
+        made = [await self._make_or_read(recipe) for recipe in await self._of_digest(tree, digest)] if digest else []
         return frozenset(name for one, _ in made for name in one.more.get(of, ()))
 
     def kept(self) -> list[MadeEnvironment]:
         """List the folders on the disk, used last first."""
-        return kept_in(self._store.path(""))
+        return list_made(self._store.path(""))
 
     def sweep(self, keep_mb: float | None = None) -> None:
         """Remove what was not used for long, and what is too much."""
@@ -260,7 +260,7 @@ def _choices(recipes: tuple[Recipe, ...]) -> Iterator[tuple[Recipe, ...]]:
         yield from combinations(recipes, count)
 
 
-def kept_in(folder: Path) -> list[MadeEnvironment]:
+def list_made(folder: Path) -> list[MadeEnvironment]:
     """The parts of environments in the folder of a store, used last first."""
     return [
         MadeEnvironment(

@@ -40,7 +40,7 @@ from nightshift.verdict.environments.npm_locks import (
     read,
     workspaces,
 )
-from nightshift.verdict.environments.store import bounded, remove
+from nightshift.verdict.environments.store import limit_size, remove
 from nightshift.verdict.environments.wheels import INSTALL_S, Unreachable, call, installers_environment
 
 MOST_MB = 3072
@@ -82,7 +82,7 @@ class NpmMaker:
         text = files.text(path)
         if text is None:
             return None
-        manifest = _wanted(files.text(f"{folder}package.json")) if name == "yarn.lock" else ""
+        manifest = _choose_wanted(files.text(f"{folder}package.json")) if name == "yarn.lock" else ""
         more = (json.dumps(members, sort_keys=True),) if members else ()
         parts = (_FORMAT, platform.system(), platform.machine(), name, manifest, *more)
         return Recipe(kind=self.kind, texts={path: text}, parts=parts)
@@ -103,11 +103,11 @@ class NpmMaker:
         members = {name: folder for each in listed for name, folder in json.loads(each).items()}
         layout = replace(layout, links={**members, **layout.links})
         try:
-            layout = await self._installed(layout, target)
+            layout = await self._install(layout, target)
         except _Impossible as error:
             await asyncio.to_thread(remove, target)
             return Made(remarks=(*layout.remarks, f"{error}; nothing is installed"))
-        programs = await asyncio.to_thread(_linked, target, layout)
+        programs = await asyncio.to_thread(_link, target, layout)
         there = await asyncio.to_thread(_at_top, target, layout)
         more = {"node_modules": sorted({*there, *layout.links}), "programs": programs}
         return Made(packages=there, remarks=layout.remarks, more=more)
@@ -118,18 +118,18 @@ class NpmMaker:
         """The runtime with the packages, if there are any."""
         return runtime.with_modules(folder / FOLDER) if made.more else runtime
 
-    async def _installed(self, layout: Layout, target: Path) -> Layout:
+    async def _install(self, layout: Layout, target: Path) -> Layout:
         """Lay the packages down; what the registry has not, or has with other bytes, is left out and told."""
         npm, left = shutil.which("npm", path=self._environ.get("PATH")), MOST_LEFT_OUT
         if npm is None:
             raise SandboxError("npm, which installs packages of JavaScript, is not here")
         while layout.packages:
             with tempfile.TemporaryDirectory(prefix=orphans.prefix("npm"), dir=target.parent.parent) as scratch:
-                manifest, lock = written(layout)
+                manifest, lock = write_manifest(layout)
                 await asyncio.to_thread(_write, Path(scratch), {"package.json": manifest, "package-lock.json": lock})
                 try:
                     work = call([npm, *_WORDS], self._environ, INSTALL_S, Path(scratch))
-                    done = await bounded(work, Path(scratch, FOLDER), MOST_MB)
+                    done = await limit_size(work, Path(scratch, FOLDER), MOST_MB)
                 except TimeoutError:
                     raise Unreachable(f"the registry took longer than {INSTALL_S:g} s") from None
                 except SandboxUnready:
@@ -137,12 +137,12 @@ class NpmMaker:
                 except SandboxError as error:
                     raise _Impossible(str(error)) from error
                 if done.code == 0:
-                    await asyncio.to_thread(_kept, Path(scratch, FOLDER), target)
+                    await asyncio.to_thread(_keep, Path(scratch, FOLDER), target)
                     break
                 said = " ".join(line.removeprefix("npm error ") for line in done.stderr.splitlines())
             if _AWAY.search(said):
                 raise Unreachable(f"the registry does not answer: {said[:300]}")
-            blamed = _blamed(said, layout)
+            blamed = _find_blamed(said, layout)
             if blamed is None or not left:
                 raise _Impossible(f"npm failed: {said[:300]}")
             left -= 1
@@ -154,7 +154,7 @@ class _Impossible(Exception):
     """A lock that cannot be laid down."""
 
 
-def written(layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
+def write_manifest(layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
     """The `package.json` and the lock for npm: each package is wanted by the one that it lies below, and by none else.
 
     So npm finds nothing to add, to change or to leave out, whatever the packages say of one another.
@@ -191,7 +191,7 @@ def _find_members(files: DeclaredFiles) -> dict[str, str]:
     return members
 
 
-def _wanted(manifest: str | None) -> str:
+def _choose_wanted(manifest: str | None) -> str:
     """Choose the parts of a `package.json` that decide what is installed."""
     try:
         said = json.loads(manifest or "{}")
@@ -200,7 +200,7 @@ def _wanted(manifest: str | None) -> str:
         return "{}"
 
 
-def _blamed(said: str, layout: Layout) -> tuple[str, str] | None:
+def _find_blamed(said: str, layout: Layout) -> tuple[str, str] | None:
     """The place of the package that npm could not install, and why."""
     if found := _WANTED.search(said):
         return _first(layout, lambda one: found[1] in one.integrity, "has other bytes than its lock says")
@@ -221,7 +221,7 @@ def _write(folder: Path, files: Mapping[str, Any]) -> None:
         (folder / name).write_text(json.dumps(content))
 
 
-def _kept(made: Path, target: Path) -> None:
+def _keep(made: Path, target: Path) -> None:
     """Take over what npm laid down; links and all that is neither file nor folder go.
 
     Raises:
@@ -245,7 +245,7 @@ def _at_top(target: Path, layout: Layout) -> dict[str, str]:
     return {name: version for name, version in tops.items() if (target / name).is_dir() and f"/{FOLDER}/" not in name}
 
 
-def _linked(target: Path, layout: Layout) -> list[str]:
+def _link(target: Path, layout: Layout) -> list[str]:
     """Link the programs of the packages at the top, and the repository's own packages; returns the programs."""
     programs = target / ".bin"
     programs.mkdir(parents=True)

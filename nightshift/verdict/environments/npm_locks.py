@@ -120,7 +120,7 @@ def read(name: str, text: str, manifest: str) -> Layout:
 
 def _of_npm(lock: Any) -> Layout:
     if "packages" not in lock:
-        return Layout(packages=dict(_nested(lock.get("dependencies") or {}, "")))
+        return Layout(packages=dict(_list_nested(lock.get("dependencies") or {}, "")))
     packages, links, remarks = dict[str, Locked](), dict[str, str](), list[str]()
     for place, entry in lock["packages"].items():
         found = re.search(rf"(?:^|/){FOLDER}/({_NAME})$", place)
@@ -133,13 +133,13 @@ def _of_npm(lock: Any) -> Layout:
                 remarks.append(f"{name[:100]} is a link to {target[:100]!r}; it is left out")
         elif _IS_PLACE.fullmatch(place):
             if not entry.get("inBundle"):
-                packages[place] = _locked(name, entry)
+                packages[place] = _lock(name, entry)
         elif found or FOLDER in place.split("/"):
             remarks.append(f"{place[:100]} belongs to a folder of its own; it is left out")
     return Layout(packages=packages, links=links, remarks=tuple(remarks))
 
 
-def _nested(entries: Mapping[str, Any], above: str) -> Iterator[tuple[str, Locked]]:
+def _list_nested(entries: Mapping[str, Any], above: str) -> Iterator[tuple[str, Locked]]:
     """The packages of the first format of npm's locks, which has them below one another."""
     for name, entry in entries.items():
         if entry.get("bundled"):
@@ -148,11 +148,11 @@ def _nested(entries: Mapping[str, Any], above: str) -> Iterator[tuple[str, Locke
         alias = re.fullmatch(rf"npm:({_NAME})@(.+)", version)
         if not _IS_PLACE.fullmatch(place):
             raise UnreadableLock(f"{place[:100]!r} is no place of a package")
-        yield place, _locked(alias[1] if alias else name, {**entry, "version": alias[2] if alias else version})
-        yield from _nested(entry.get("dependencies") or {}, f"{place}/")
+        yield place, _lock(alias[1] if alias else name, {**entry, "version": alias[2] if alias else version})
+        yield from _list_nested(entry.get("dependencies") or {}, f"{place}/")
 
 
-def _locked(name: str, entry: Mapping[str, Any]) -> Locked:
+def _lock(name: str, entry: Mapping[str, Any]) -> Locked:
     limits = {word: entry[word] for word in ("os", "cpu", "libc") if entry.get(word)}
     return Locked(
         name=name,
@@ -187,7 +187,7 @@ def _of_pnpm(text: str) -> Layout:
         entry = (lock.get("packages") or {}).get(plain) or (lock.get("packages") or {}).get(f"/{plain}") or snapshot
         resolution = entry.get("resolution") or {}
         found = {"version": version, "integrity": resolution.get("integrity", ""), **_limits(entry)}
-        packages[key.lstrip("/")] = _locked(
+        packages[key.lstrip("/")] = _lock(
             name, {**found, "resolved": resolution.get("tarball", ""), "optional": snapshot.get("optional")}
         )
         needs[key.lstrip("/")] = {
@@ -207,7 +207,7 @@ def _of_pnpm(text: str) -> Layout:
                     remarks.append(f"{alias[:100]} is a link to {folder[:100]!r}; it is left out")
             else:
                 roots[alias] = _pnpm_key(alias, said)
-    placed, more = _laid_out(roots, packages, needs)
+    placed, more = _lay_out(roots, packages, needs)
     return Layout(packages=placed, links=links, remarks=(*remarks, *more))
 
 
@@ -268,7 +268,7 @@ def _of_yarn(text: str, manifest: Any) -> Layout:
         alias = re.fullmatch(rf"{_NAME}@npm:({_NAME})(?:@.*)?", first)
         name = alias[1] if alias else first[: first.index("@", 1)]
         resolved = said.get("resolved", "").partition("#")[0]
-        packages[first] = _locked(name, {**said, "resolved": resolved})
+        packages[first] = _lock(name, {**said, "resolved": resolved})
         keys |= dict.fromkeys(asked, first)
         below = re.findall(r"^  (?:d|optionalD)ependencies:\n((?:    .*\n?)+)", body, re.MULTILINE)
         needs[first] = {
@@ -277,11 +277,11 @@ def _of_yarn(text: str, manifest: Any) -> Layout:
         }
     roots = {name: f"{name}@{wanted}" for group in GROUPS for name, wanted in (manifest.get(group) or {}).items()}
     found = {first: {name: keys.get(key, key) for name, key in wanted.items()} for first, wanted in needs.items()}
-    placed, remarks = _laid_out({name: keys.get(key, key) for name, key in roots.items()}, packages, found)
+    placed, remarks = _lay_out({name: keys.get(key, key) for name, key in roots.items()}, packages, found)
     return Layout(packages=placed, remarks=remarks)
 
 
-def _laid_out(
+def _lay_out(
     roots: Mapping[str, str], packages: Mapping[str, Locked], needs: Mapping[str, Mapping[str, str]]
 ) -> tuple[dict[str, Locked], tuple[str, ...]]:
     """Places for packages so that each finds what it needs: at the top, or below what needs another version of it."""
@@ -295,7 +295,7 @@ def _laid_out(
                 continue
             if not _IS_NAME.fullmatch(alias):
                 raise UnreadableLock(f"{alias[:100]!r} is no name of a package")
-            nearest = next((place for place in _seen_from(above, alias) if place in keys), None)
+            nearest = next((place for place in _list_visible(above, alias) if place in keys), None)
             if nearest and keys[nearest] == key:
                 continue
             place = f"{above}{FOLDER}/{alias}" if nearest else f"{FOLDER}/{alias}"
@@ -306,7 +306,7 @@ def _laid_out(
     return {place: packages[key] for place, key in keys.items()}, tuple(missing)
 
 
-def _seen_from(above: str, alias: str) -> Iterator[str]:
+def _list_visible(above: str, alias: str) -> Iterator[str]:
     """List places where a package looks for another, nearest first; `above` is its place, with a slash at the end."""
     while above:
         yield f"{above}{FOLDER}/{alias}"

@@ -93,7 +93,7 @@ def programs(entry_points: Iterable[tuple[str, str]], python: str = PYTHON) -> I
             yield name, text
 
 
-def written(
+def write(
     folder: Path, files: Mapping[str, str], scripts: Mapping[str, str], shown: Iterable[str], python: str
 ) -> None:
     """Write the folder.

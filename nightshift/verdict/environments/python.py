@@ -22,14 +22,14 @@ from nightshift.core.isolation import WORK, Mount
 from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict.environments import environment_file, own_metadata
 from nightshift.verdict.environments.declared_files import DeclaredFiles
-from nightshift.verdict.environments.distributions import normalised
+from nightshift.verdict.environments.distributions import normalise
 from nightshift.verdict.environments.layers import compile_all, pins, tame
 from nightshift.verdict.environments.locks import (
     LOCKS,
     Declaration,
     Pinned,
     Reader,
-    included,
+    list_included,
     requirement_files,
     without,
 )
@@ -126,7 +126,7 @@ class PythonMaker:
             path = waiting.pop(0)
             if path not in texts and (text := files.text(path)) is not None:
                 texts[path] = text
-                waiting += included(text, path) if path != lock else ()
+                waiting += list_included(text, path) if path != lock else ()
         configs = [f"{folder}{name}" for name in CONFIG_FILES if f"{folder}{name}" in files.paths]
         if not texts and not more and not own.name and not own.requires and not own.groups:
             return None
@@ -167,9 +167,9 @@ class PythonMaker:
         if found.groups:
             pinned, remarks = await self._uv.resolved(found, runtime, ours, own.name)
             found = without(replace(found, pinned=_together(found.pinned, pinned)), (), remarks)
-        return await self._installed(found, runtime, folder, _not_right(asked, runtime))
+        return await self._install(found, runtime, folder, _not_right(asked, runtime))
 
-    async def _installed(self, found: Declaration, runtime: Runtime, folder: Path, more: tuple[str, ...]) -> Made:
+    async def _install(self, found: Declaration, runtime: Runtime, folder: Path, more: tuple[str, ...]) -> Made:
         target = folder / SITE
         target.mkdir()
         there, remarks = await self._uv.install(found.pinned, runtime, target) if found.pinned else ((), ())
@@ -199,7 +199,7 @@ class PythonMaker:
         base = await asyncio.to_thread(self._series.runtime, made.more["series"])
         if base.series != runtime.series:
             runtime = replace(base, node=runtime.node, go=runtime.go)
-        own, roots, modules = await asyncio.to_thread(_seen, files, recipe.parts[3])
+        own, roots, modules = await asyncio.to_thread(_find_own_package, files, recipe.parts[3])
         libraries = (*runtime.libraries, f"{INSIDE}/{SITE}")
         scripts = {
             **made.more["scripts"],
@@ -234,7 +234,7 @@ class PythonMaker:
 
         async def fill(building: Path) -> None:
             real = own_metadata.with_series(runtime.python[-1], runtime.series)
-            await asyncio.to_thread(own_metadata.written, building, texts, scripts, imported, real)
+            await asyncio.to_thread(own_metadata.write, building, texts, scripts, imported, real)
 
         async with self._store.lock(name):
             await self._store.build(name, fill)
@@ -255,11 +255,11 @@ def _own(files: DeclaredFiles, folder: str) -> OwnPackage:
     return package_layout.read(lambda path: files.text(f"{folder}{path}"), paths)
 
 
-def _seen(files: DeclaredFiles, folder: str) -> tuple[OwnPackage, list[str], list[str]]:
+def _find_own_package(files: DeclaredFiles, folder: str) -> tuple[OwnPackage, list[str], list[str]]:
     """The own package, the folders that its modules are imported from as a run has them, and these modules."""
     own = _own(files, folder)
     if own.name and own.version == UNKNOWN_VERSION:
-        own = replace(own, version=package_layout.tag_version(files.described))
+        own = replace(own, version=package_layout.tag_version(files.describe))
     below = folder.removeprefix(files.place) if folder.startswith(files.place) else None
     if below is None:  # it lies above the project, which is no part of it
         return OwnPackage(), [], []
@@ -285,7 +285,7 @@ def _seen(files: DeclaredFiles, folder: str) -> tuple[OwnPackage, list[str], lis
 
 def _ours(runtime: Runtime) -> dict[str, str]:
     """The test libraries of a runtime: name in normal form to version."""
-    return {normalised(name): version for name, _, version in (each.partition("==") for each in pins(runtime))}
+    return {normalise(name): version for name, _, version in (each.partition("==") for each in pins(runtime))}
 
 
 def _not_right(asked: str, runtime: Runtime) -> tuple[str, ...]:

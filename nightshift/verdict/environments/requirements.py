@@ -76,8 +76,8 @@ class PackageSurvey:
         self._over = {**job.change, **job.own, **job.spec.tests}
         self._paths = over(job.tree, self._over)
         base = {path: self._base_text(path) for path in distributions.declarations(self._entries)}
-        self.declared = distributions.declared(base)
-        self.known = self._known(allowed)
+        self.declared = distributions.list_declared(base)
+        self.known = self._list_allowed(allowed)
 
     def wanted(self) -> list[WantedPackage]:
         """List what the change, its tests and all that they import need from the package index, one a module."""
@@ -92,26 +92,29 @@ class PackageSurvey:
             roots=("", "src/", *(f"{path.strip('./')}/" for path in folders if path.strip("./"))),
             available=self._available,
         )
-        missing = [self._wanted(need) for need in finder.missing(path for path in starts if path in self._paths)]
+        missing = [self._read_wanted(need) for need in finder.missing(path for path in starts if path in self._paths)]
         imported = {one.requirement.key for one in missing if one.requirement}
-        return [*missing, *(one for one in self._named() if one.requirement and one.requirement.key not in imported)]
+        return [
+            *missing,
+            *(one for one in self._list_named() if one.requirement and one.requirement.key not in imported),
+        ]
 
-    def _named(self) -> Iterator[WantedPackage]:
+    def _list_named(self) -> Iterator[WantedPackage]:
         """The packages that the change names in dependency files; they may be needed without an import."""
         for path in distributions.declarations(listing_of(dict.fromkeys(self._over, ""))):
             text = self._over[path] or ""
-            for key, each in distributions.declared({path: text}).items():
+            for key, each in distributions.list_declared({path: text}).items():
                 if key in self.declared or key in _TOOLS or key.replace("-", "_") in self._available:
                     continue
                 line = next((n for n, words in enumerate(text.splitlines(), 1) if each.name in words), 0)
-                yield self._named_at(each, path, line)
+                yield self._read_named(each, path, line)
 
-    def _named_by_owner(self) -> Iterator[WantedPackage]:
+    def _list_named_by_owner(self) -> Iterator[WantedPackage]:
         """The packages that the owner approved or gave to the task, which no file has to import."""
         for name in self._job.spec.packages:
-            yield self._named_at(Requirement(name=name), "", 0)
+            yield self._read_named(Requirement(name=name), "", 0)
 
-    def _named_at(self, named: Requirement, path: str, line: int) -> WantedPackage:
+    def _read_named(self, named: Requirement, path: str, line: int) -> WantedPackage:
         """A package that is wanted by its name; versions count where the owner wrote them."""
         wanted = self.known.get(named.key) or Requirement(name=named.name)
         known = named.key in self.known or distributions.is_known(named)
@@ -122,7 +125,7 @@ class PackageSurvey:
         """The distributions that a plan names and that no run has by itself."""
         asked = (distributions.requirement(name) for name in self._job.wanted)
         new = (each for each in asked if each and each.key.replace("-", "_") not in self._available)
-        return [self._named_at(each, "", 0) for each in new]
+        return [self._read_named(each, "", 0) for each in new]
 
     def scripts(self, installed: Collection[str] = ()) -> Iterator[MissingModule]:
         """Modules that JavaScript of the agent's imports by bare names and that neither Node.js nor the tree has.
@@ -152,10 +155,10 @@ class PackageSurvey:
             packages: those of the run, name to exact version.
         """
         versions, is_own = (
-            {distributions.normalised(name): version for name, version in packages.items()},
+            {distributions.normalise(name): version for name, version in packages.items()},
             not self._job.spec.repo,
         )
-        named = self._named_by_owner() if is_own else ()
+        named = self._list_named_by_owner() if is_own else ()
         needed = {
             one.requirement.name: versions[one.requirement.key]
             for one in (*wanted, *named)
@@ -171,7 +174,7 @@ class PackageSurvey:
     def _imports_of(self, path: str) -> list[Imported]:
         return self._imports(path) if path.endswith(".py") else []
 
-    def _wanted(self, need: MissingModule) -> WantedPackage:
+    def _read_wanted(self, need: MissingModule) -> WantedPackage:
         source = distributions.source_of(need.module, need.names, self.known)
         written = need.path in self._job.change or need.path in self._job.own
         return WantedPackage(
@@ -181,10 +184,10 @@ class PackageSurvey:
             written=written and need.path not in self._job.spec.tests,
         )
 
-    def _known(self, allowed: Mapping[str, Requirement]) -> dict[str, Requirement]:
+    def _list_allowed(self, allowed: Mapping[str, Requirement]) -> dict[str, Requirement]:
         """Distributions that the owner named, in the settings, with the task, or in files of the base."""
         found = dict(self.declared)
-        task = {distributions.normalised(name): Requirement(name=name) for name in self._job.spec.packages}
+        task = {distributions.normalise(name): Requirement(name=name) for name in self._job.spec.packages}
         for key, named in {**task, **allowed}.items():
             if named.specifier or key not in found:
                 found[key] = named

@@ -204,7 +204,7 @@ def _is_still(path: Path, descriptor: int) -> bool:
         return False
 
 
-async def bounded(work: Coroutine[Any, Any, T], folder: Path, most_mb: float) -> T:
+async def limit_size(work: Coroutine[Any, Any, T], folder: Path, most_mb: float) -> T:
     """Do some work as long as what it makes in a folder is not too large.
 
     Raises:

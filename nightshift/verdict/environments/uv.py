@@ -16,9 +16,9 @@ from pathlib import Path
 from nightshift.core.errors import SandboxError
 from nightshift.sandbox import orphans
 from nightshift.sandbox.runtime import Runtime
-from nightshift.verdict.environments.distributions import normalised
+from nightshift.verdict.environments.distributions import normalise
 from nightshift.verdict.environments.locks import Declaration, Pinned
-from nightshift.verdict.environments.store import bounded
+from nightshift.verdict.environments.store import limit_size
 from nightshift.verdict.environments.wheels import (
     INSTALL_S,
     RESOLVE_S,
@@ -80,7 +80,7 @@ class Uv:
             Unreachable: the index does not answer.
             SandboxError: nothing can be resolved.
         """
-        excluded, remarks = {normalised(own): ""} if own else {}, list[str]()
+        excluded, remarks = {normalise(own): ""} if own else {}, list[str]()
         kept, found = list[str](), tuple[Pinned, ...]()
 
         async def go_together(lines: Sequence[str]) -> tuple[Pinned, ...]:
@@ -112,9 +112,7 @@ class Uv:
         excluded: Mapping[str, str],
     ) -> tuple[Pinned, ...]:  # fmt: skip
         with tempfile.TemporaryDirectory(prefix=orphans.prefix("uv")) as scratch:
-            wanted = [
-                line for line in lines if normalised(re.split(r"[\[<>=!~ ]", line, maxsplit=1)[0]) not in excluded
-            ]
+            wanted = [line for line in lines if normalise(re.split(r"[\[<>=!~ ]", line, maxsplit=1)[0]) not in excluded]
             overrides = [f"{name}=={version}" for name, version in ours.items()]
             files = {"in": wanted, "constraints": declaration.constraints, "overrides": overrides, "excludes": excluded}
             for name, content in files.items():
@@ -145,7 +143,7 @@ class Uv:
                 words = ["pip", "install", "--python", runtime.python[-1], "--target", str(target), "--no-deps"]
                 words += ["--only-binary", ":all:", "--require-hashes", "-q", "-r", "lock.txt"]
                 try:
-                    await bounded(self._run(words, INSTALL_S, scratch, runtime), target, MOST_MB)
+                    await limit_size(self._run(words, INSTALL_S, scratch, runtime), target, MOST_MB)
                 except Unobtainable as error:
                     name = _find_blamed(str(error))
                     if name not in left or len(remarks) >= MOST_LEFT_OUT:
@@ -188,7 +186,7 @@ def _find_blamed(said: str) -> str:
     """The package that stands in the way, by normal form; empty where no single one does."""
     for pattern in (_HASH_FAULT, *_NO_WHEEL):
         if found := pattern.search(said):
-            return normalised(found[1])
+            return normalise(found[1])
     return ""
 
 
@@ -200,5 +198,5 @@ def _read_pin(line: str, allowed: Mapping[str, tuple[str, ...]]) -> Pinned | Non
     found = re.match(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+)", line.strip())
     if not found:
         return None
-    hashes = allowed.get(normalised(found[1])) or tuple(re.findall(r"--hash=(sha256:[0-9a-f]{64})", line))
+    hashes = allowed.get(normalise(found[1])) or tuple(re.findall(r"--hash=(sha256:[0-9a-f]{64})", line))
     return Pinned(name=found[1], version=found[2], hashes=hashes)

@@ -48,7 +48,7 @@ def _find_gone(native: NativeRun, base: NativeRun, settled: Collection[str]) -> 
             messages[bare(case.id)] = case.message
             messages.setdefault(case.id, case.message)
     for test, count in then.items():
-        if file_of(test) in settled or cases_now[test] >= count or native.failed_too(test):
+        if file_of(test) in settled or cases_now[test] >= count or native.has_failed(test):
             continue
         if any(result in {Result.FAILED, Result.ERROR, Result.NOT_REACHED} for result in ends[test]):
             continue

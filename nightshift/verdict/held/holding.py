@@ -213,7 +213,7 @@ def without(source: Source, spots: Sequence[Spot]) -> str | None:
         if found is None:
             return None
         edits += found
-    text = source.edited(edits)
+    text = source.edit(edits)
     return text if _holds_tests(text) else None
 
 

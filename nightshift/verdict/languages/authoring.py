@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from nightshift.agent.python_outline import parse_python
 from nightshift.agent.syntax import fault
 from nightshift.core.code import golang, javascript
-from nightshift.core.code.line_changes import written
+from nightshift.core.code.line_changes import list_written_lines
 from nightshift.core.tasks.task import Change
 from nightshift.verdict.languages.go import interface as go_interface
 from nightshift.verdict.languages.javascript import interface as javascript_interface
@@ -25,7 +25,7 @@ class CodeReader:
 
     def describe_offer(self, path: str, text: str, before: str | None) -> list[str]:
         """Describe what a changed file offers, a line each, indented as in the file."""
-        lines = written(before or "", text)
+        lines = list_written_lines(before or "", text)
         if javascript.is_source(path):
             return javascript_interface.describe_offer(path, text, lines, SHORT)
         if golang.is_source(path):
@@ -36,12 +36,16 @@ class CodeReader:
         self, path: str, text: str, before: str | None, files: Container[str], read: Callable[[str], str | None]
     ) -> str:
         """Describe the definitions of other files that what a change touches in a Python file imports and uses."""
-        lines = written(before or "", text)
+        lines = list_written_lines(before or "", text)
         return python_interface.describe_imports(path, text, lines, files, read) if path.endswith(".py") else ""
 
     def list_touched(self, path: str, text: str, before: str | None) -> list[str]:
         """List the public functions and classes that a change touches in a Python file, those most changed first."""
-        return python_interface.touched_names(text, written(before or "", text)) if path.endswith(".py") else []
+        return (
+            python_interface.list_touched_names(text, list_written_lines(before or "", text))
+            if path.endswith(".py")
+            else []
+        )
 
     def find_test_fault(self, path: str, text: str) -> str:
         """Say why a file of tests proves nothing; empty for one that may."""

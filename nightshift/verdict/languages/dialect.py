@@ -53,10 +53,10 @@ def fault_at(kind: str, rank: int, node: Node, edit: Edit) -> Fault:
     start, end = edit.start - node.start_byte, edit.end - node.start_byte
     now = raw[:start].decode("utf-8", "replace") + edit.text + raw[end:].decode("utf-8", "replace")
     line = node.start_point.row + 1
-    return Fault(kind=kind, rank=rank, line=line, edit=edit, was=shown(node_text(node)), now=f"`{shown(now)}`")
+    return Fault(kind=kind, rank=rank, line=line, edit=edit, was=shorten(node_text(node)), now=f"`{shorten(now)}`")
 
 
-def shown(text: str) -> str:
+def shorten(text: str) -> str:
     """A piece of code on one line, shortened for people."""
     line = " ".join(text.split()).replace("`", "'")
     return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
@@ -103,7 +103,7 @@ class TestDialect(Protocol):
         """List the tests that a file must have; `text_of` reads a file with the change."""
         ...
 
-    def mutated(self, path: str, text: str, lines: Collection[int], /) -> Iterator[tuple[str, Fault, Text]]:
+    def mutate(self, path: str, text: str, lines: Collection[int], /) -> Iterator[tuple[str, Fault, Text]]:
         """Every fault that can be put into the functions of a file at these lines.
 
         Args:

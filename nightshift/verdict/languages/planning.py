@@ -112,7 +112,7 @@ class Planner(JobFiles, ABC):
         return replace(plan, command=() if named is not None or self._tests else self._job.command)
 
     @abstractmethod
-    def _prepared(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
+    def _prepare(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
         """The test files among `tests`, prepared."""
 
     @abstractmethod
@@ -125,10 +125,10 @@ class Planner(JobFiles, ABC):
 
     def _files(self, named: Sequence[SuiteFile] | None) -> Iterator[SuiteFile]:
         # Tests that were there before are no copies of anything: what they lack is not this change's fault.
-        given = list(self._prepared(Role.GIVEN, self._job.given))
+        given = list(self._prepare(Role.GIVEN, self._job.given))
         changed = [path for path in self._own if path in self._entries]
         new = {path: text for path, text in self._own.items() if path not in self._entries}
-        own = [*self._prepared(Role.OWN, new), *(self._as_is(Role.OWN, path) for path in changed)]
+        own = [*self._prepare(Role.OWN, new), *(self._as_is(Role.OWN, path) for path in changed)]
         named = list(named or ())
         taken = {file.path for file in (*given, *own, *named)}
         left = [p for p in self._job.regression if p not in taken and p in self._present and p in self._entries]
@@ -139,7 +139,7 @@ class Planner(JobFiles, ABC):
     def _command_files(self, paths: Sequence[str], *, copied: bool) -> list[SuiteFile]:
         if copied and len(paths) <= COPIED_FILES:
             tests = {path: self._text(path) or "" for path in paths}
-            return list(self._prepared(Role.COMMAND, tests))
+            return list(self._prepare(Role.COMMAND, tests))
         return [self._as_is(Role.COMMAND, path) for path in paths]
 
     def _as_is(self, role: Role, path: str) -> SuiteFile:

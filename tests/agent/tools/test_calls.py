@@ -145,7 +145,7 @@ def test_what_the_text_form_writes_is_read_back(content: str, old: str, new: str
         ToolCall(name="read_file", arguments={"path": path}),
     ]
     for call in calls:
-        found = read(block(call, specs.named(call.name)))
+        found = read(block(call, specs.find_tool(call.name)))
         assert [(one.name, dict(one.arguments)) for one in found.calls] == [(call.name, dict(call.arguments))]
 
 

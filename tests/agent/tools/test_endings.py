@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nightshift.agent.prompt.text import prompt_file
 from nightshift.agent.replies import parse
 from nightshift.agent.tools.arguments import Ask, Cannot, Done
-from nightshift.agent.tools.endings import implied, stated
+from nightshift.agent.tools.endings import read_implied, read_stated
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Completion, Finish
 from nightshift.core.errors import BadReply
@@ -37,7 +37,7 @@ def reply(text: str, **more: Any) -> Completion:
     ],
 )
 def test_the_line_that_was_asked_for_is_read(text: str, said: object) -> None:
-    assert stated(reply(text)) == said
+    assert read_stated(reply(text)) == said
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_the_line_that_was_asked_for_is_read(text: str, said: object) -> None:
     ],
 )  # fmt: skip
 def test_other_lines_and_replies_with_files_end_nothing(text: str) -> None:
-    assert stated(reply(text)) is None
+    assert read_stated(reply(text)) is None
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_other_lines_and_replies_with_files_end_nothing(text: str) -> None:
     ],
 )
 def test_plain_sentences_say_the_same(text: str, kind: type) -> None:
-    assert isinstance(implied(reply(text)), kind)
+    assert isinstance(read_implied(reply(text)), kind)
 
 
 @pytest.mark.parametrize(
@@ -81,22 +81,22 @@ def test_plain_sentences_say_the_same(text: str, kind: type) -> None:
     ],
 )  # fmt: skip
 def test_sentences_about_other_things_say_nothing(text: str) -> None:
-    assert implied(reply(text)) is None
+    assert read_implied(reply(text)) is None
 
 
 @pytest.mark.parametrize("more", [{"finish": Finish.LENGTH}, {"backend": BUILT_IN}])
 def test_a_cut_reply_and_the_built_in_engine_imply_nothing(more: dict[str, Any]) -> None:
-    assert implied(reply("I cannot do that.", **more)) is None
+    assert read_implied(reply("I cannot do that.", **more)) is None
 
 
 def test_each_form_that_is_named_to_a_model_is_read() -> None:
-    said = [stated(reply(form)) for form in re.findall(r"`([^`]+)`", prompt_file("formats/endings_again"))]
+    said = [read_stated(reply(form)) for form in re.findall(r"`([^`]+)`", prompt_file("formats/endings_again"))]
     assert [type(one) for one in said] == [Done, Ask, Cannot]
 
 
 @given(st.text(max_size=300) | st.text("`*_: \n#?CANOTcanotdeflsk", max_size=80))
 def test_whatever_is_said_a_file_is_never_an_ending_and_an_ending_never_empty(text: str) -> None:
-    said = stated(reply(text)) or implied(reply(text))
+    said = read_stated(reply(text)) or read_implied(reply(text))
     if said is None:
         return
     assert any(str(value).strip() for value in said.model_dump().values())

@@ -1,4 +1,4 @@
-"""What the doctor says of connections to forges: settings, token, remote, and whether the forge answers."""
+"""The doctor's report on connections to forges: settings, token, remote, and whether the forge answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the doctor says of the hub: whether it answers and fits, and whether others can read along."""
+"""The doctor's report on the hub: whether it answers and fits, and whether others can read along."""
 
 from __future__ import annotations
 

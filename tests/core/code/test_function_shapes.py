@@ -1,4 +1,4 @@
-"""What a function does, whatever its names: what counts for its fingerprint and what does not."""
+"""The shape of a function, whatever its names: the parts that count for its fingerprint, and those that do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which given files are refused because they cannot be read."""
+"""Given files that are refused because they cannot be read."""
 
 from __future__ import annotations
 

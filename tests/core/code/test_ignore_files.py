@@ -1,4 +1,4 @@
-"""What a repository ignores is what git says, whatever its ignore files hold."""
+"""Ignored paths are those that git ignores, whatever the ignore files hold."""
 
 from __future__ import annotations
 

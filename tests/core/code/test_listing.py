@@ -29,7 +29,7 @@ def test_a_listing_that_was_patched_is_one_made_anew(
         patch.setattr(listing, "MOST_APART", most)
         found, plain = [Listing(before)], [before]
         for step in steps:
-            found.append(found[-1].patched(step))
+            found.append(found[-1].patch(step))
             plain.append(with_values(plain[-1], step))
     for each, wanted in zip(found, plain, strict=True):
         assert [*each.items()] == sorted(wanted.items())
@@ -45,6 +45,6 @@ def test_a_listing_that_was_patched_is_one_made_anew(
 
 def test_listings_that_differ_little_share_what_they_have_in_common() -> None:
     first = Listing({f"m{n}.py": "x" for n in range(5000)})
-    near, far = first.patched({"m1.py": None, "new.py": "x"}), first.patched({f"n{n}.py": "x" for n in range(1001)})
+    near, far = first.patch({"m1.py": None, "new.py": "x"}), first.patch({f"n{n}.py": "x" for n in range(1001)})
     assert (near.is_kin(first), far.is_kin(first)) == (True, False)
-    assert first.patched({"m1.py": None}).patched({"m1.py": "x"}).since(first) == {}
+    assert first.patch({"m1.py": None}).patch({"m1.py": "x"}).since(first) == {}

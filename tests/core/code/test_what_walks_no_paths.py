@@ -1,4 +1,4 @@
-"""What a task asks of its tree costs what differs from the tree before, not what the repository holds."""
+"""A task's questions to its tree cost the difference from the tree before, not the size of the repository."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nightshift.verdict.environments.locks import requirement_files
 from nightshift.verdict.environments.missing_modules import ImportMemory
 from nightshift.verdict.environments.requirements import PackageSurvey
 from nightshift.verdict.languages.python import package_layout
-from nightshift.verdict.languages.repository_commands.find import find, looked_at
+from nightshift.verdict.languages.repository_commands.find import find, list_read_files
 
 MANY, FEW = 2000, 60
 FILES = {f"mod_{n}.py": f"import os\n\n\ndef f{n}():\n    return {n}\n" for n in range(MANY)}
@@ -45,7 +45,7 @@ class ListedTree:
 
 BEFORE = ListedTree("a", Listing(ALL))
 NEW = {"fresh.py": "from mod_7 import f7\n", "test_fresh.py": "from fresh import f7\n"}
-AFTER = ListedTree("b", BEFORE.entries().patched(NEW))
+AFTER = ListedTree("b", BEFORE.entries().patch(NEW))
 
 
 def packages(tree: ListedTree) -> Any:
@@ -71,7 +71,7 @@ STEPS: dict[str, Callable[[ListedTree], Any]] = {
         DeclaredFiles(tree, NEW).nearest(("requirements.txt", "uv.lock")),
         requirement_files(DeclaredFiles(tree, NEW).paths, ""),
     ),
-    "linters": lambda tree: (looked_at(tree), find(tree)),
+    "linters": lambda tree: (list_read_files(tree), find(tree)),
     "projects of the workspace": lambda tree: (projects_of(tree), len(Scope(project="").of(tree).entries())),
     "what differs from the tree before": lambda tree: differing(BEFORE, tree),
 }

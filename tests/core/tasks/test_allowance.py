@@ -1,11 +1,11 @@
-"""What a task may use: its limits, and what was granted on top, however often and in whatever order it is read."""
+"""A task's allowance: its limits, and the grants on top, however often and in whatever order they are read."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.core.tasks.allowance import Measure, ask_for_more, raised
+from nightshift.core.tasks.allowance import Measure, ask_for_more, raise_limits
 from nightshift.core.tasks.change_checks import AskKind
 from nightshift.core.tasks.task import Limits, Spent
 
@@ -48,7 +48,7 @@ def test_where_there_is_no_limit_or_none_that_grows_nothing_is_asked() -> None:
 def test_subjects_of_other_asks_and_broken_ones_grant_nothing() -> None:
     limits = Limits(tokens=100, cost_usd=1.0)
     strange = ("package:toolz", "", "budget:tokens:", "budget:tokens:x", "budget:model_calls:900", "tokens:900")
-    assert raised(limits, NOTHING, strange) == limits
+    assert raise_limits(limits, NOTHING, strange) == limits
 
 
 @given(
@@ -71,14 +71,14 @@ def test_grants_add_up_in_any_order_and_the_next_question_is_always_a_new_one(
         granted.append(ask.subject)
         expected += own * max(1, -(-short // own))
         for read in (granted, granted[::-1], granted * 2):
-            assert getattr(raised(limits, before, read), measure) == expected
+            assert getattr(raise_limits(limits, before, read), measure) == expected
 
 
 def test_a_retry_begins_at_the_full_limit_whatever_was_granted_before_it() -> None:
     limits = Limits(tokens=1000)
     granted = ("budget:tokens:2000", "budget:tokens:3000")
     at_retry = Spent(tokens_in=2950)
-    assert raised(limits, at_retry, granted).tokens == 1000
+    assert raise_limits(limits, at_retry, granted).tokens == 1000
     ask = ask_for_more(Measure.TOKENS, 1, limits, at_retry, Spent(tokens_in=990), granted, 100)
     assert ask
     assert ask.subject == "budget:tokens:4950"

@@ -1,4 +1,4 @@
-"""Where a fork begins: with the work of its source, in front of every gate, and with an account of its own."""
+"""The beginning of a fork: with the work of its source, in front of every gate, and with an account of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nightshift.core.errors import InvalidTask
 from nightshift.core.tasks.attempt_state import AttemptState, Reflection, Try
 from nightshift.core.tasks.change_checks import CheckedChange
-from nightshift.core.tasks.forking import Fork, begun, forked_spec
+from nightshift.core.tasks.forking import Fork, begin, make_fork_spec
 from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.remarks import Reader, Reading
 from nightshift.core.tasks.states import TERMINAL_PHASES, Phase
@@ -34,7 +34,7 @@ WORK = AttemptState(
 
 
 def test_files_and_plan_come_along_and_the_account_does_not() -> None:
-    first = begun(WORK, FORK)
+    first = begin(WORK, FORK)
     kept = ("base", "plan", "change", "own_tests", "feedback", "saw_held_out")
     assert all(getattr(first, name) == getattr(WORK, name) for name in kept)
     assert first == replace(
@@ -53,16 +53,16 @@ def test_files_and_plan_come_along_and_the_account_does_not() -> None:
 
 
 def test_the_last_diagnosis_comes_along_where_it_is_of_this_failure() -> None:
-    (only,) = begun(replace(WORK, phase=Phase.CODING), FORK).tries
+    (only,) = begin(replace(WORK, phase=Phase.CODING), FORK).tries
     assert (only.iteration, only.reflection.root_cause) == (1, "5")
-    assert begun(replace(WORK, iteration=6), FORK).tries == ()
+    assert begin(replace(WORK, iteration=6), FORK).tries == ()
 
 
 @given(
     phase=st.sampled_from(Phase), held_in=st.sampled_from([None, Phase.CLARIFYING, Phase.TESTING]), noted=st.booleans()
 )
 def test_a_fork_begins_in_front_of_every_gate(phase: Phase, held_in: Phase | None, noted: bool) -> None:
-    first = begun(replace(WORK, phase=phase, held_in=held_in), NOTED if noted else FORK).phase
+    first = begin(replace(WORK, phase=phase, held_in=held_in), NOTED if noted else FORK).phase
     assert first not in TERMINAL_PHASES
     if noted:
         assert first in {Phase.CLARIFYING, Phase.PLANNING, Phase.CODING}
@@ -76,11 +76,11 @@ def test_a_fork_begins_in_front_of_every_gate(phase: Phase, held_in: Phase | Non
     ],
 )  # fmt: skip
 def test_what_had_ended_goes_on_with_code(ended: Phase, first: Phase) -> None:
-    assert begun(replace(WORK, phase=ended), FORK).phase is first
+    assert begin(replace(WORK, phase=ended), FORK).phase is first
 
 
 def test_what_came_before_the_first_try_still_does() -> None:
-    assert begun(replace(WORK, phase=Phase.CODING, iteration=0, tries=()), FORK).iteration == 0
+    assert begin(replace(WORK, phase=Phase.CODING, iteration=0, tries=()), FORK).iteration == 0
 
 
 def test_the_specification_is_the_sources_and_waits_for_nothing() -> None:
@@ -88,7 +88,7 @@ def test_the_specification_is_the_sources_and_waits_for_nothing() -> None:
         {"description": "Do it", "key": "k", "depends_on": [1], "not_before": "2031-01-01T00:00:00Z",
          "metadata": {"a": 1}, "limits": {"tokens": 9}, "tests": {"test_a.py": "..."}}
     )  # fmt: skip
-    made = forked_spec(spec, FORK, "")
+    made = make_fork_spec(spec, FORK, "")
     assert (made.key, made.depends_on, made.not_before) == (None, (), None)
     assert (made.description, made.limits, made.tests) == ("Do it", spec.limits, spec.tests)
     origin = {"task_id": 3, "attempt": 2, "step_no": 7, "model": "openai=small"}
@@ -97,12 +97,12 @@ def test_the_specification_is_the_sources_and_waits_for_nothing() -> None:
 
 def test_a_remark_is_added_to_the_words_and_may_be_too_long() -> None:
     spec = parse_spec({"description": "Do it"})
-    assert forked_spec(spec, NOTED, "But quickly.").description.endswith("holds where it differs: But quickly.")
+    assert make_fork_spec(spec, NOTED, "But quickly.").description.endswith("holds where it differs: But quickly.")
     with pytest.raises(InvalidTask, match="note"):
-        forked_spec(replace(spec, description="x" * 99_990), NOTED, "But quickly.")
+        make_fork_spec(replace(spec, description="x" * 99_990), NOTED, "But quickly.")
 
 
 def test_a_held_fork_is_not_split() -> None:
     spec = parse_spec({"description": "x", "split": True, "integrate": False, "tests": {"test_a.py": "..."}})
-    held = forked_spec(spec, replace(FORK, held=True), "")
+    held = make_fork_spec(spec, replace(FORK, held=True), "")
     assert (held.split, held.integrate) == (False, False)

@@ -1,4 +1,4 @@
-"""What holds for a repository: validated with words of its own, below a task's fields and above the settings."""
+"""Settings of a repository: validated with words of its own, below a task's fields and above the settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nightshift.core.tasks.repository_settings import (
     HELP,
     RepositorySettings,
     RepositorySettingsIn,
-    changed,
+    change_settings,
     parse,
     readable,
 )
@@ -55,10 +55,10 @@ def test_a_fault_names_its_field_and_what_it_takes(values: dict[str, Any], field
 
 
 def test_changes_add_to_what_is_kept_and_none_takes_back() -> None:
-    kept = changed({"base": "main", "wall_s": 60.0}, {"base": None, "review": True})
+    kept = change_settings({"base": "main", "wall_s": 60.0}, {"base": None, "review": True})
     assert kept == {"wall_s": 60.0, "review": True}
     with pytest.raises(InvalidTask):
-        changed(kept, {"wall_s": "long"})
+        change_settings(kept, {"wall_s": "long"})
 
 
 def test_stored_values_that_cannot_be_read_are_left_out_and_told() -> None:
@@ -73,7 +73,7 @@ def test_a_tasks_own_fields_go_before_those_of_its_repository() -> None:
         description="x", repo="/r", base="next", review=False, integrate=False, test_command=("pytest",),
         limits=Limits(wall_s=5), allow=("js.eval",), packages=("rich",),
     )  # fmt: skip
-    got = parse(ALL).applied(own)
+    got = parse(ALL).apply_to(own)
     assert (got.base, got.review, got.integrate, got.test_command) == ("next", False, False, ("pytest",))
     assert got.limits == Limits(wall_s=5, cost_usd=1.5, iterations=4)
     assert got.allow[:3] == ("js.eval", "python.subprocess", "ruff.E501")
@@ -81,25 +81,25 @@ def test_a_tasks_own_fields_go_before_those_of_its_repository() -> None:
 
 
 def test_a_task_that_says_nothing_gets_what_its_repository_has() -> None:
-    got = parse(ALL).applied(TaskSpec(description="x", repo="/r"))
+    got = parse(ALL).apply_to(TaskSpec(description="x", repo="/r"))
     assert (got.base, got.review, got.audit, got.integrate) == ("main", True, False, True)
     assert got.test_command == ("make", "test", "test")
-    assert RepositorySettings().applied(got) == got
+    assert RepositorySettings().apply_to(got) == got
 
 
 def test_a_task_with_tests_or_cases_is_judged_by_them_alone() -> None:
-    given = parse(ALL).applied(TaskSpec(description="x", tests={"test_a.py": "def test_a(): assert 1"}))
+    given = parse(ALL).apply_to(TaskSpec(description="x", tests={"test_a.py": "def test_a(): assert 1"}))
     assert given.test_command == ()
 
 
 def test_a_linter_that_is_left_out_is_a_rule_that_does_not_hold() -> None:
-    some = parse({"linters": ["ruff", "mypy"]}).applied(TaskSpec(description="x"))
+    some = parse({"linters": ["ruff", "mypy"]}).apply_to(TaskSpec(description="x"))
     assert set(some.allow) == set(Linter) - {Linter.RUFF, Linter.MYPY}
-    assert set(parse({"linters": []}).applied(TaskSpec(description="x")).allow) == set(Linter)
-    assert parse({}).applied(TaskSpec(description="x")).allow == ()
+    assert set(parse({"linters": []}).apply_to(TaskSpec(description="x")).allow) == set(Linter)
+    assert parse({}).apply_to(TaskSpec(description="x")).allow == ()
 
 
 def test_packages_are_for_python_and_a_base_for_a_repository_of_the_owners() -> None:
-    script = parse(ALL).applied(TaskSpec(description="x", language=Language.JAVASCRIPT))
+    script = parse(ALL).apply_to(TaskSpec(description="x", language=Language.JAVASCRIPT))
     assert script.packages == ()
     assert script.base is None

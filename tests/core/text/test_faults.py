@@ -1,4 +1,4 @@
-"""What is told of faults has bounds, and says what it leaves out."""
+"""Reports of faults have bounds, and say what they leave out."""
 
 from nightshift.core.errors import InvalidTask
 from nightshift.core.text import faults

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nightshift.core.text.encoding import decode, encode
-from nightshift.core.text.file_form import readable, written_like
+from nightshift.core.text.file_form import readable, write_like
 
 
 @given(st.binary(max_size=80) | st.text(max_size=40).map(lambda text: text.encode("utf-8", "replace")))
@@ -22,4 +22,4 @@ from nightshift.core.text.file_form import readable, written_like
 def test_what_is_shown_can_be_written_back_as_it_was(raw: bytes) -> None:
     text = decode(raw)
     if (shown := readable(text)) is not None:
-        assert encode(written_like(shown, text)) == raw
+        assert encode(write_like(shown, text)) == raw

@@ -108,5 +108,5 @@ def test_a_cleaned_text_is_masked_before_it_is_cut_and_shows_control_characters(
 def test_all_texts_of_plain_data_are_masked_and_nothing_else_changes() -> None:
     mask = Masker(["hunter2-secret", "12345678"])
     data: Plain = {"k hunter2-secret": ["hunter2-secret\x07", 12345678, None, True, 1.5, {"n": "fine"}]}
-    assert mask.masked_data(data) == {f"k {MASK}": [f"{MASK}\x07", 12345678, None, True, 1.5, {"n": "fine"}]}
-    assert mask.shown_data(data) == {f"k {MASK}": [f"{MASK}\\x07", 12345678, None, True, 1.5, {"n": "fine"}]}
+    assert mask.mask_data(data) == {f"k {MASK}": [f"{MASK}\x07", 12345678, None, True, 1.5, {"n": "fine"}]}
+    assert mask.show_data(data) == {f"k {MASK}": [f"{MASK}\\x07", 12345678, None, True, 1.5, {"n": "fine"}]}

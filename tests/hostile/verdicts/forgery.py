@@ -1,4 +1,4 @@
-"""What a forged pass is: a wrong answer to a task that gets a passing verdict, or carries out what it must not know."""
+"""Forged passes: a wrong answer to a task that gets a passing verdict, or carries out what it must not know."""
 
 from __future__ import annotations
 

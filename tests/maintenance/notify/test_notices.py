@@ -1,4 +1,4 @@
-"""Which events are worth a notice, and how many become one."""
+"""Events that are worth a notice, and how many become one."""
 
 from __future__ import annotations
 

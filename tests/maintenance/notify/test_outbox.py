@@ -1,4 +1,4 @@
-"""What waits to be told: nothing is lost, and who does not answer is asked less and less."""
+"""Waiting notices: nothing is lost, and who does not answer is asked less and less."""
 
 from __future__ import annotations
 

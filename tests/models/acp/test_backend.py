@@ -35,7 +35,7 @@ def told(rig: AcpRig) -> str:
 
 
 async def said(*actions: list[Any], phase: Phase = Phase.PLANNING) -> str:
-    """What an agent says that does these things and changes nothing."""
+    """The words of an agent that does these things and changes nothing."""
     with scripted({phase: actions}) as rig:
         return (await rig.ask(phase)).text
 

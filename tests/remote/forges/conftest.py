@@ -50,13 +50,13 @@ class Rig:
         return self.server.world
 
     def begin_again(self) -> None:
-        """What a daemon that died and came back knows: what is in the database."""
+        """Return the knowledge of a daemon that died and came back: the database."""
         forge, client = open_forge(self.connection, self.store.clock)
         self.clients.append(client)
         self.sync = Sync(self.connection, forge, self.services)
 
     def comments(self, thread: Thread) -> list[Note]:
-        """What the bot said on an issue or a pull request."""
+        """Return the bot's words on an issue or a pull request."""
         return [note for note in thread.notes if note.author == BOT]
 
     def tasks(self) -> list[Task]:

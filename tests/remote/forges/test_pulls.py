@@ -1,4 +1,4 @@
-"""What is done goes out as one draft pull request, and what is said there comes back as follow-ups on its branch."""
+"""Done tasks go out as one draft pull request, and its comments come back as follow-ups on its branch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all nodes may spend together: no race overspends, and what a lost node had reserved counts as spent."""
+"""The common budget of all nodes: no race overspends, and what a lost node had reserved counts as spent."""
 
 from __future__ import annotations
 

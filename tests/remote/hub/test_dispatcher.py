@@ -1,4 +1,4 @@
-"""What a node tells the hub of its tasks and hears of them, turn by turn, without a daemon."""
+"""The exchange between a node and the hub about tasks, turn by turn, without a daemon."""
 
 from __future__ import annotations
 

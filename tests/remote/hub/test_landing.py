@@ -1,4 +1,4 @@
-"""What one node offers and another one lands: only what the node that has the task signed."""
+"""A node lands the offers of another one: only what the node that has the task signed."""
 
 from __future__ import annotations
 

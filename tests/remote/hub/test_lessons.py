@@ -1,4 +1,4 @@
-"""What one node has learned is in the memory of all others, once, without secrets, and with their own paths."""
+"""The lessons of one node are in the memory of all others, once, without secrets, and with their own paths."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Learner:
             recall_log.add(conn, number, 1, [Recalled(kind="pattern", item=item, arm=arm, score=0.9)], utc_now())
             assert rows.conclude(conn, number, 1)
             lessons = [Lesson(id=item, text="", score=0.9, source="pattern")] * shown
-            rows.used(conn, lessons, number, 1, helped=solved, at=utc_now())
+            rows.count_uses(conn, lessons, number, 1, helped=solved, at=utc_now())
             self.memory._retire(conn, AttemptState(phase=Phase.COMMIT, base=""), number, solved)
 
         self.db.write(job).result()
@@ -390,7 +390,7 @@ def test_a_use_is_not_counted_for_a_lesson_of_the_node_that_began_the_attempt(no
     first, _ = nodes
     first.learn("shared")
     lesson = Lesson(id=first.item("shared"), text="", score=0.9, source="pattern")  # an id of another node
-    first.db.write(lambda conn: rows.used(conn, [lesson], 5, 1, helped=True, at=utc_now())).result()
+    first.db.write(lambda conn: rows.count_uses(conn, [lesson], 5, 1, helped=True, at=utc_now())).result()
     assert first.listed("shared").times_used == 0
 
 

@@ -1,4 +1,4 @@
-"""What a queue promises whoever keeps it: one suite, against the queue of one node (SQLite) and the hub's (PostgreSQL).
+"""The promises of a queue: one suite, against the queue of one node (SQLite) and the hub's (PostgreSQL).
 
 Leases are judged by the hub's own clock, so both run on the real one here, with leases of a fraction of a second.
 """

@@ -60,7 +60,7 @@ class HubWalk(RuleBasedStateMachine):
             self.model.nodes[node] = ModelledNode(labels)
 
     def a_claim(self, data: st.DataObject) -> tuple[int, str, int]:
-        """What some node had, or has, and what it should not even know."""
+        """The tasks that some node had, or has, and those that it should not even know."""
         task_id, node, fence = data.draw(st.sampled_from(self.claims), label="claim")
         stranger = data.draw(st.sampled_from([*[node] * 8, *LABELS]), label="node")
         return task_id, stranger, fence

@@ -1,4 +1,4 @@
-"""What a node may do in the hub's database with the role that it is granted, over which way, and what never shows."""
+"""The rights of a node in the hub's database with its role, its ways, and the values that never show."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_no_list_that_a_node_may_read_has_fences(guest: HubConnections, connecti
 
 
 def test_a_table_of_its_own_does_not_come_before_the_hubs(guest: HubConnections, queue: HubQueue) -> None:
-    """What a function runs as the owner of the schema is what the schema has."""
+    """A function that runs as the owner of the schema is one of the schema."""
     queue.submit(TaskSpec(description="x"))
     with guest.connection() as conn:
         conn.execute("CREATE TEMP TABLE pauses (reason text)")

@@ -347,7 +347,7 @@ class Counted:
 
 
 def first_asked(spaces: EmbeddingSpaces) -> list[Near]:
-    """What is found once the better embedder has begun to read."""
+    """Search once the better embedder has begun to read."""
     spaces._load_better()
     assert spaces.loader
     while spaces._reading is None:

@@ -1,4 +1,4 @@
-"""What the benchmark keeps is kept once, whole, and through a kill."""
+"""The benchmark's records are kept once, whole, and through a kill."""
 
 import sqlite3
 from collections.abc import Iterator

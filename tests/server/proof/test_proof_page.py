@@ -61,7 +61,7 @@ def proof(manager: GitManager, repo: Path) -> Proof:
 
 
 class _Read(HTMLParser):
-    """What a page is made of."""
+    """The parts of a page."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -48,7 +48,7 @@ def put(folder: Path, *times: datetime) -> None:
 
 
 def times(folder: Path) -> list[datetime]:
-    return [at for path in backups.kept(folder, NOW) if (at := backups.time_of(path))]
+    return [at for path in backups.list_backups(folder, NOW) if (at := backups.time_of(path))]
 
 
 def test_a_backup_holds_what_was_committed_and_has_no_log_beside_it(tmp_path: Path) -> None:

@@ -38,7 +38,11 @@ def filled(store: Store) -> CommitLedger:
 
 def test_a_draft_is_no_commit_that_landed_waits_or_is_to_be_read(store: Store) -> None:
     ledger = filled(store)
-    assert (store.state.unread_count(), store.state.commit_count(), store.state.saved_replies().solved) == (1, 1, 0)
+    assert (store.state.unread_count(), store.state.commit_count(), store.state.count_saved_replies().solved) == (
+        1,
+        1,
+        0,
+    )
     assert [each.commit for each in ledger.page(9, unread=True)] == ["bb22"]
     assert [each.commit for each in ledger.page(9, integrated=True)] == ["bb22"]
     assert ledger.page(9, integrated=False) == []

@@ -16,7 +16,7 @@ from nightshift.core.tasks.task import Spent
 from nightshift.queue.manager import QueueManager
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
-from nightshift.storage.db.forecasts import ENOUGH, foreseen, measured_tasks, open_tasks
+from nightshift.storage.db.forecasts import ENOUGH, foreseen, measure_tasks, open_tasks
 from nightshift.storage.db.sqlite import Connection
 
 NOW = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)
@@ -104,7 +104,7 @@ def test_measured_are_tasks_that_were_worked_on_to_their_end(shop: Shop) -> None
     shop.end(60.0, 0.1)
     shop.end(90.0, 0.2, unpriced=1, ending=Ending.GAVE_UP)
     shop.end(1.0, 0.0, ending=Ending.ERROR)
-    found, model = measured_tasks(shop.database.reader())
+    found, model = measure_tasks(shop.database.reader())
     assert sorted((each.work_s, each.cost_usd) for each in found) == [(60.0, 0.1), (90.0, None)]
     assert model == ""
 
@@ -114,13 +114,13 @@ def test_the_tasks_of_the_model_that_works_now_are_measured_where_it_did_enough(
         shop.coded(shop.end(600.0, 1.0), "openai", "dear")
     for _ in range(ENOUGH - 1):
         shop.coded(shop.end(60.0, 0.1), "ollama", "small", calls=2)
-    found, model = measured_tasks(shop.database.reader())
+    found, model = measure_tasks(shop.database.reader())
     assert (len(found), model) == (12 + ENOUGH - 1, ""), "too few of its own"
     both = shop.end(60.0, 0.1)
     shop.coded(both, "openai", "dear")
     shop.coded(both, "ollama", "small", calls=2)
     shop.coded(shop.end(5.0, 0.0), "repair", "repair")
-    found, model = measured_tasks(shop.database.reader())
+    found, model = measure_tasks(shop.database.reader())
     assert sorted(each.work_s for each in found) == [5.0, *[60.0] * ENOUGH], "what the engine spared it is among them"
     assert model == "ollama=small"
     shop.submit()

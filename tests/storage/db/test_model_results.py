@@ -1,4 +1,4 @@
-"""What models did, by kind of task, from a real store; and routes, which stay as they were decided."""
+"""Results of models by kind of task, from a real store; and routes, which stay as they were decided."""
 
 from __future__ import annotations
 

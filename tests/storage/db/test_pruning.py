@@ -118,7 +118,7 @@ def prune_some(store: Store, task_id: int, before: datetime) -> Gone:
 def sweep(store: Store) -> int:
     texts, reached = 0, ""
     while True:
-        found, end = pruning.unnamed(store.db.reader(), reached, 3)
+        found, end = pruning.list_unnamed(store.db.reader(), reached, 3)
         texts += store.db.write(partial(pruning.drop_unnamed, digests=found)).result()
         if end is None:
             return texts

@@ -14,7 +14,7 @@ from nightshift.storage.db import backups
 from nightshift.storage.db.commit_signs import ChangedFile, Signs
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import faults
-from nightshift.storage.db.state_store import Commit, StateStore, saved_replies
+from nightshift.storage.db.state_store import Commit, StateStore, count_saved_replies
 from tests.support.store import Store, open_store
 
 
@@ -47,7 +47,7 @@ def test_the_ledger_has_each_commit_once_newest_first(store: Store) -> None:
 
 
 def test_what_was_spent_is_told_since_a_moment_and_ever(store: Store) -> None:
-    assert store.state.spent_total() == Spent()
+    assert store.state.sum_spent() == Spent()
     call(store, cost_usd=0.5, latency_s=2.0)
     store.clock.advance(3600)
     midnight = store.clock()
@@ -55,7 +55,7 @@ def test_what_was_spent_is_told_since_a_moment_and_ever(store: Store) -> None:
     assert store.state.spent_since(midnight) == Spent(
         model_calls=1, tokens_in=10, tokens_out=1, cost_usd=0.25, model_s=1.0
     )
-    assert store.state.spent_total().cost_usd == 0.75
+    assert store.state.sum_spent().cost_usd == 0.75
     assert store.state.spent_since(midnight + timedelta(seconds=1)) == Spent()
 
 
@@ -71,10 +71,12 @@ def test_what_the_engine_saved_is_told_of_the_last_days(store: Store) -> None:
                 commit=f"{task_id} {store.clock()}", model=model,
             )  # fmt: skip
             store.state.record_commit(made).result()
-        assert store.state.saved_replies() == SavedReplies(days=7.0, replies=3, saved=1, solved=1)
+        assert store.state.count_saved_replies() == SavedReplies(days=7.0, replies=3, saved=1, solved=1)
         store.clock.advance(8 * 86400)
-    assert saved_replies(store.db.reader(), store.clock(), 30) == SavedReplies(days=30, replies=6, saved=2, solved=1)
-    assert store.state.spent_total().model_calls == 2, "the engine's replies are no calls"
+    assert count_saved_replies(store.db.reader(), store.clock(), 30) == SavedReplies(
+        days=30, replies=6, saved=2, solved=1
+    )
+    assert store.state.sum_spent().model_calls == 2, "the engine's replies are no calls"
 
 
 def test_a_backup_is_made_while_writers_go_on_and_is_whole(store: Store, tmp_path: Path) -> None:

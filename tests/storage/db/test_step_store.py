@@ -183,14 +183,14 @@ def test_the_first_reply_of_a_place_stays_and_both_are_counted(store: Store) -> 
     kept = store.steps.reply((task.id, 1, 0, 0))
     assert kept is not None
     assert kept.text == "first"
-    assert store.state.spent_total().model_calls == 2
+    assert store.state.sum_spent().model_calls == 2
 
 
 def test_a_request_outside_a_task_is_counted_only(store: Store) -> None:
     task = claimed(store)
     store.steps.save_reply(replace(request(task), task_id=None), answer()).result()
     assert store.steps.calls(task.id) == []
-    assert store.state.spent_total().tokens == 110
+    assert store.state.sum_spent().tokens == 110
 
 
 def test_the_calls_of_a_task_lead_to_their_texts_without_secrets(tmp_path: Path) -> None:

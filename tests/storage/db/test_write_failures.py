@@ -47,7 +47,7 @@ def stored(db: Database) -> list[int]:
 
 
 class Heard:
-    """What was told of failure."""
+    """Return the reported failures."""
 
     def __init__(self, db: Database) -> None:
         self.all: list[tuple[type, bool]] = []

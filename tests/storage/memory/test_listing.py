@@ -128,6 +128,6 @@ async def test_memory_s_worth_counts_an_attempt_where_its_own_lot_put_it(store: 
 
 async def test_days_without_a_lesson_are_counted_as_none(store: Store, memory: LongTermMemory) -> None:
     store.clock.advance(86_400)
-    days = listing.learned_by_day(store.db.reader(), store.clock(), 4)
+    days = listing.count_learned_by_day(store.db.reader(), store.clock(), 4)
     assert [count for _, count in days] == [0, 0, 6, 0]
     assert days[-1][0] == f"{store.clock():%Y-%m-%d}"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.storage.memory.embedders import HashedEmbedder, choose, packaged_model
+from nightshift.storage.memory.embedders import HashedEmbedder, choose, find_packaged_model
 from nightshift.storage.memory.embedders.base import REMEMBERED
 from nightshift.storage.memory.embedders.local import BlendedEmbedder
 from tests.storage.memory.test_store import ERROR, events, learn, make
@@ -64,7 +64,7 @@ def test_the_setting_picks_the_embedders() -> None:
         better = choose(name).better
         assert better
         assert better.name == "st-all-MiniLM-L6-v2+hashed-384-v3"
-    assert packaged_model() is not None
+    assert find_packaged_model() is not None
     with pytest.raises(ValueError, match="no embedder 'word2vec'; known are auto"):
         choose("word2vec")
 

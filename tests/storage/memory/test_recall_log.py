@@ -1,4 +1,4 @@
-"""What is counted of attempts that lessons were near to: each once, in its own group, with its own tries and tokens."""
+"""Attempts that lessons were near to are counted: each once, in its own group, with its own tries and tokens."""
 
 from __future__ import annotations
 

@@ -15,14 +15,14 @@ from nightshift.storage.memory.embedders import (
     EmbedderMissing,
     Provisioning,
     SentenceTransformerEmbedder,
-    packaged_model,
+    find_packaged_model,
 )
 from tests.support.daemon import until
 
 
 @pytest.fixture(scope="module")
 def embedder() -> Iterator[SentenceTransformerEmbedder]:
-    found = SentenceTransformerEmbedder(packaged_model() or "")
+    found = SentenceTransformerEmbedder(find_packaged_model() or "")
     found.load()
     yield found
     found.close()
@@ -75,7 +75,7 @@ def test_a_process_that_was_killed_is_said_to_be_and_comes_back(embedder: Senten
 
 
 def test_an_idle_process_ends_and_starts_again_when_it_is_needed() -> None:
-    embedder = SentenceTransformerEmbedder(packaged_model() or "", idle_s=0.01)
+    embedder = SentenceTransformerEmbedder(find_packaged_model() or "", idle_s=0.01)
     embedder.load()
     until(lambda: not embedder.is_running)
     assert embedder.embed(["remove the file"]).shape == (1, 384)
@@ -108,7 +108,7 @@ def test_what_cannot_be_installed_is_missing() -> None:
     def ensure() -> None:
         raise EmbedderMissing("no network")
 
-    embedder = SentenceTransformerEmbedder(packaged_model() or "", provisioning=Provisioning(ensure=ensure))
+    embedder = SentenceTransformerEmbedder(find_packaged_model() or "", provisioning=Provisioning(ensure=ensure))
     with pytest.raises(EmbedderMissing, match="no network"):
         embedder.load()
     assert not embedder.is_running

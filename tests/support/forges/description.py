@@ -35,7 +35,7 @@ class Operation:
 
 @dataclass
 class Description:
-    """What a forge says of its API.
+    """The published description of a forge's API.
 
     Args:
         excerpt: operations and components, as `scripts/forge_schemas.py` writes them.
@@ -62,7 +62,7 @@ class Description:
             self.operations.append(Operation(name, pattern, each["query"], closed(each["body"]), answers))
 
     def operation(self, method: str, path: str) -> Operation:
-        """What a request asks for; one that the description does not know is an error."""
+        """Return the operation that a request asks for; one that the description does not know is an error."""
         found = [each for each in self.operations if each.pattern.fullmatch(f"{method} {path}")]
         assert found, f"the description has no {method} {path}"
         return min(found, key=lambda each: each.name.count("{"))

@@ -38,12 +38,12 @@ def record(**fields: Schema) -> Schema:
 
 
 def asked(answer: Schema, **query: Schema) -> Schema:
-    """What a GET takes and gives."""
+    """The input and the answer of a GET."""
     return {"query": query, "body": None, "answers": {"200": answer, "401": REFUSED, "404": REFUSED}}
 
 
 def sent(status: int, answer: Schema, body: Schema, *refusals: int) -> Schema:
-    """What a write takes and gives."""
+    """The input and the answer of a write."""
     errors = {str(each): REFUSED for each in (400, 401, 403, 404, *refusals)}
     return {"query": {}, "body": body, "answers": {str(status): answer, **errors}}
 

@@ -1,4 +1,4 @@
-"""What a daemon does for one forge, in a process of its own that may be killed: looks, works on tasks, tells of them.
+"""A daemon's work for one forge, in a process of its own that may be killed: looks, works on tasks, tells of them.
 
 The queue, the poller, git and the requests are the real ones; who works on a task writes a line and says that it is
 done.
@@ -32,7 +32,7 @@ MOST_TURNS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Home:
-    """Where a daemon's things lie, and the repository that it follows."""
+    """The places of a daemon's things, and the repository that it follows."""
 
     folder: Path
     connection: Connection
@@ -45,7 +45,7 @@ def manager_of(folder: Path, store: Store, emit: Sink) -> GitManager:
 
 
 def services_of(store: Store, manager: GitManager, emit: Sink) -> Services:
-    """What a connection needs, all of it real."""
+    """The parts that a connection needs, all of them real."""
     return Services(
         queue=store.queue, state=store.state, push=manager.push_branch, fetch=manager.fetch_branch,
         evidence=lambda where, commit: evidence_of(manager, where, commit), base=lambda _: None,

@@ -45,7 +45,7 @@ class Api(Protocol):
     prefix: str
     description: Description
     rows: Collection[str]
-    """Where rows stand in answers that are no lists."""
+    """The fields that hold rows in answers that are no lists."""
     page_size: str
     """The name of the parameter."""
 

@@ -1,4 +1,4 @@
-"""What there is at a forge of our own, whatever API it speaks: people, issues, pull requests, comments, checks."""
+"""The world at a forge of our own, whatever API it speaks: people, issues, pull requests, comments, checks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class World:
     project: str = "octo/hello"
     remote: Path | None = None
     people: dict[str, str] = field(default_factory=lambda: {"olga": "owner", "mia": "member", BOT: "owner"})
-    """Who may push: a name, and the role; whoever is not named is a stranger."""
+    """The people who may push: a name, and the role; anybody else is a stranger."""
     issues: dict[int, Thread] = field(default_factory=dict)
     pulls: dict[int, Thread] = field(default_factory=dict)
     checks: dict[str, list[Check]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What stands out in JavaScript and TypeScript, on the syntax tree; strings and comments are no code."""
+"""Findings in JavaScript and TypeScript, on the syntax tree; strings and comments are no code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a finding means: defaults, the task, the owner's settings."""
+"""The meaning of a finding: defaults, the task, the owner's settings."""
 
 from __future__ import annotations
 

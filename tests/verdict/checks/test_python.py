@@ -1,4 +1,4 @@
-"""What stands out in Python, through aliases, constants and nested code; and what does not."""
+"""Findings in Python, through aliases, constants and nested code; and the code without any."""
 
 from __future__ import annotations
 

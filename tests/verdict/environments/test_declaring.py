@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.verdict.environments.declaring import with_packages
-from nightshift.verdict.environments.distributions import declared
+from nightshift.verdict.environments.distributions import list_declared
 
 PYPROJECT = '[project]\nname = "shop"\ndependencies = [{inside}]\n\n[tool.black]\nline-length = 100\n'
 
@@ -81,9 +81,9 @@ def test_requirements_name_each_package_once_and_lose_none(lines: list[str], pac
     after = with_packages({"requirements.txt": before}, packages, create=True, may_pin=True).get(
         "requirements.txt", before
     )
-    assert declared({"requirements.txt": after}).keys() == {
-        *declared({"requirements.txt": before}),
-        *declared({"requirements.txt": "\n".join(packages)}),
+    assert list_declared({"requirements.txt": after}).keys() == {
+        *list_declared({"requirements.txt": before}),
+        *list_declared({"requirements.txt": "\n".join(packages)}),
     }
     assert with_packages({"requirements.txt": after}, packages, create=True, may_pin=True) == {}
     assert [line for line in after.split("\n") if line.startswith("#")] == [

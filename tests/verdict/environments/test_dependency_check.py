@@ -14,7 +14,7 @@ from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.change_checks import ChangeCheckJob, ChangeCheckReport, Severity, package_subject
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.submission import parse_spec
-from nightshift.verdict.environments.dependency_check import DependencyCheck, provided
+from nightshift.verdict.environments.dependency_check import DependencyCheck, list_provided
 from nightshift.verdict.environments.layers import LayerStore
 from tests.support.agent_parts import Bench, case_for, model_for
 from tests.support.sandboxes import runtime
@@ -225,7 +225,7 @@ async def test_scripts_have_no_packages(checker: Make) -> None:
 
 
 def test_what_every_run_has_is_read_from_what_is_shown() -> None:
-    found = provided(runtime())
+    found = list_provided(runtime())
     assert {"json", "sys", "pytest", "hypothesis", "_pytest"} <= found
     assert "moonphase" not in found
 

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from nightshift.verdict.environments.distributions import (
     Requirement,
-    declared,
     is_declaration,
-    normalised,
+    list_declared,
+    normalise,
     requirement,
     source_of,
 )
@@ -30,7 +30,7 @@ def test_what_is_known_by_another_name_is_found(module: str, distribution: str) 
     found = source_of(module, (), NOTHING)
     assert found is not None
     assert found.known
-    assert normalised(found.requirement.name) == normalised(distribution)
+    assert normalise(found.requirement.name) == normalise(distribution)
 
 
 def test_an_unknown_module_is_taken_by_its_name_and_called_a_guess() -> None:
@@ -48,7 +48,7 @@ def test_what_many_share_is_told_apart_by_what_is_imported_or_not_at_all() -> No
 
 
 def test_the_owners_files_choose_between_names_and_say_which_version() -> None:
-    named = declared(
+    named = list_declared(
         {
             "requirements-dev.txt": "opencv-python>=4, <5  # pictures\n-r other.txt\nhttps://x.example/a.whl\n\n",
             "pyproject.toml": "[project]\ndependencies = [\"python-slugs[fast]==1.2 ; python_version > '3'\"]\n"
@@ -67,8 +67,8 @@ def test_the_owners_files_choose_between_names_and_say_which_version() -> None:
 
 
 def test_a_broken_file_names_nothing() -> None:
-    assert declared({"pyproject.toml": "[project\n", "requirements.txt": "\x00\n"}) == {}
-    assert declared({"pyproject.toml": "project = 3\ndependency-groups = [1]\n"}) == {}
+    assert list_declared({"pyproject.toml": "[project\n", "requirements.txt": "\x00\n"}) == {}
+    assert list_declared({"pyproject.toml": "project = 3\ndependency-groups = [1]\n"}) == {}
 
 
 @pytest.mark.parametrize("path", ["requirements.txt", "dev-requirements.txt", "requirements/test.in", "pyproject.toml"])

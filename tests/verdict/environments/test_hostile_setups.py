@@ -34,7 +34,7 @@ def index(tmp_path: Path) -> Iterator[PackageIndex]:
 
 
 async def said(found: Environments, script: str) -> str:
-    """What a script says that tries something, and fails by itself at its end."""
+    """The output of a script that tries something, and fails by itself at its end."""
     with pytest.raises(SandboxError) as failed:
         await left_by(found, tree(f"{script}\necho tried\nexit 9"))
     text = str(failed.value)

@@ -13,8 +13,8 @@ from nightshift.verdict.environments.locks import (
     MOST_PACKAGES,
     Declaration,
     Reader,
-    included,
     is_for_tests,
+    list_included,
     requirement_files,
 )
 from nightshift.verdict.languages.python.package_layout import OwnPackage
@@ -211,7 +211,7 @@ def test_the_requirement_files_that_tests_may_need_are_known_by_name() -> None:
         "dev-requirements.in", "requirements-dev.txt", "requirements.txt", "requirements/tests.txt",
         "test-requirements.txt",
     ]  # fmt: skip
-    assert list(included("-r base.txt\n-c../c.txt\n-r /etc/passwd\n", "requirements/x.txt")) == [
+    assert list(list_included("-r base.txt\n-c../c.txt\n-r /etc/passwd\n", "requirements/x.txt")) == [
         "requirements/base.txt",
         "c.txt",
     ]

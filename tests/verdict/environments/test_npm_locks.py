@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.verdict.environments.npm import written
-from nightshift.verdict.environments.npm_locks import FOLDER, Layout, Locked, UnreadableLock, _laid_out, read
+from nightshift.verdict.environments.npm import write_manifest
+from nightshift.verdict.environments.npm_locks import FOLDER, Layout, Locked, UnreadableLock, _lay_out, read
 
 HASH = "sha512-" + "A" * 86 + "=="
 
@@ -143,7 +143,7 @@ def test_every_package_finds_the_version_that_it_wants(graph: dict[str, list[str
     needs = {key: {one[0]: one for one in graph.get(key, ())} for key in packages}
     roots = {one[0]: one for one in wanted}
     try:
-        found, missing = _laid_out(roots, packages, needs)
+        found, missing = _lay_out(roots, packages, needs)
     except UnreadableLock:
         return  # a ring of versions
     assert not missing
@@ -151,7 +151,7 @@ def test_every_package_finds_the_version_that_it_wants(graph: dict[str, list[str
         mine = roots if package is None else needs[f"{package.name}@{package.version}"]
         for name, key in mine.items():
             assert _seen(found, place, name) == key
-    _, lock = written(Layout(packages=found))
+    _, lock = write_manifest(Layout(packages=found))
     assert lock["packages"].keys() - {""} == found.keys()
 
 

@@ -1,4 +1,4 @@
-"""What the real pip and npm of a machine say of their registries, and how much of it a script is told."""
+"""The registries that the real pip and npm of a machine name, and how much of them a script is told."""
 
 from __future__ import annotations
 

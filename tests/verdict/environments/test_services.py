@@ -96,7 +96,7 @@ class Runs:
         return await self.shell.execute(ShellJob(command=command, base=tree, environment=digest, limits=LIMITS))
 
     async def failure(self, **service: Any) -> str:
-        """What is said of a service that does not come up."""
+        """Return the message about a service that does not come up."""
         with pytest.raises(ServiceFailed) as raised:
             await self.judged({"client.py": CLIENT, **declared({"counter": counter(**service)})})
         return str(raised.value)

@@ -11,7 +11,7 @@ import pytest
 from nightshift.core.errors import SandboxError
 from nightshift.sandbox import job_folders
 from nightshift.verdict.environments import store
-from nightshift.verdict.environments.store import FolderStore, bounded
+from nightshift.verdict.environments.store import FolderStore, limit_size
 
 PIECE = b"x" * (1 << 20)
 
@@ -25,12 +25,12 @@ async def pieces(folder: Path, count: int) -> str:
 
 
 async def test_what_stays_within_its_bound_comes_to_its_end(tmp_path: Path) -> None:
-    assert await bounded(pieces(tmp_path, 2), tmp_path, 3) == "done"
+    assert await limit_size(pieces(tmp_path, 2), tmp_path, 3) == "done"
 
 
 async def test_what_is_too_large_is_refused_also_where_it_was_quick(tmp_path: Path) -> None:
     with pytest.raises(SandboxError, match="the packages take more than 3 MB"):
-        await bounded(pieces(tmp_path, 5), tmp_path, 3)
+        await limit_size(pieces(tmp_path, 5), tmp_path, 3)
 
 
 async def test_what_grows_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +44,7 @@ async def test_what_grows_without_end_is_stopped(tmp_path: Path, monkeypatch: py
             ended.append("stopped")
 
     with pytest.raises(SandboxError, match="more than 3 MB"):
-        await bounded(endless(), tmp_path, 3)
+        await limit_size(endless(), tmp_path, 3)
     assert ended == ["stopped"]
     assert store.size_of(tmp_path) < 1000 * len(PIECE)
 

@@ -1,4 +1,4 @@
-"""Which files decide what tests check, and when their owner is asked."""
+"""Files that decide what tests check, and when their owner is asked."""
 
 from __future__ import annotations
 

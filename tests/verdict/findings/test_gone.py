@@ -1,4 +1,4 @@
-"""What is told where tests are gone, checks no longer run, or functions outside of the tree are others."""
+"""Findings where tests are gone, checks no longer run, or functions outside of the tree are others."""
 
 from __future__ import annotations
 

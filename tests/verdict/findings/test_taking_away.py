@@ -1,4 +1,4 @@
-"""What a removal may take: what the task names, and what only that used."""
+"""The scope of a removal: what the task names, and what only that used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is held out of tests: which checks, why not others, and how the text reads without them."""
+"""Checks held out of tests: which ones, why not others, and how the text reads without them."""
 
 from __future__ import annotations
 

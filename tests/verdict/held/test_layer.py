@@ -167,7 +167,7 @@ class Noting:
 
     async def run(self, job: SandboxJob) -> SandboxResult:
         """Run it."""
-        begun = runtime().begun_with(job.argv, ())
+        begun = runtime().choose_parent(job.argv, ())
         self.parents.append(begun[1] if begun else "")
         return await self._sandbox.run(job)
 

@@ -1,4 +1,4 @@
-"""What whoever tests a change sees of it: what it offers, and none of its bodies."""
+"""The author of tests sees what a change offers, and none of its bodies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.core.code.line_changes import written
+from nightshift.core.code.line_changes import list_written_lines
 from nightshift.verdict.languages.authoring import SHORT, CodeReader
 
 READER = CodeReader()
@@ -117,7 +117,7 @@ _LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=12).map("\n".jo
 
 @given(_LINES, _LINES)
 def test_lines_that_no_change_wrote_stood_there_before(before: str, after: str) -> None:
-    found, lines = written(before, after), after.split("\n")
+    found, lines = list_written_lines(before, after), after.split("\n")
     kept = [line for number, line in enumerate(lines, 1) if number not in found]
     rest = iter(before.split("\n"))
     assert all(line in rest for line in kept), "the others stand in the same order"

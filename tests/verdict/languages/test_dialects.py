@@ -1,4 +1,4 @@
-"""What the verdict relies on in each language, behind the one interface."""
+"""The parts of each language that the verdict relies on, behind the one interface."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ def test_a_file_of_tests_checks_something_or_does_not(language: Language, dialec
 
 def test_faults_are_put_into_the_lines_that_are_asked_for(language: Language, dialect: Dialect) -> None:
     path, text = SOURCES[language]
-    found = list(dialect.mutated(path, text, {2}))
+    found = list(dialect.mutate(path, text, {2}))
     assert found
     assert {(name, fault.line) for name, fault, _ in found} == {("add", 2)}
     assert all(mutant() not in {None, text} for _, _, mutant in found)
-    assert list(dialect.mutated(path, "this is ( neither", {1})) == []
+    assert list(dialect.mutate(path, "this is ( neither", {1})) == []
 
 
 def test_a_language_is_known_by_the_names_of_its_files(language: Language) -> None:

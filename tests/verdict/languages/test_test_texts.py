@@ -1,4 +1,4 @@
-"""What self-written tests assert: only what can fail counts."""
+"""The assertions of self-written tests: only those that can fail count."""
 
 from __future__ import annotations
 

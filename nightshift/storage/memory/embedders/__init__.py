@@ -15,7 +15,7 @@ from nightshift.storage.memory.embedders.transformer import (
     MODEL,
     Provisioning,
     SentenceTransformerEmbedder,
-    packaged_model,
+    find_packaged_model,
 )
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
     "Provisioning",
     "SentenceTransformerEmbedder",
     "choose",
-    "packaged_model",
+    "find_packaged_model",
 ]
 
 
@@ -60,7 +60,7 @@ def _none(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -
 
 
 def _sentence(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> Loadable:  # noqa: ARG001  as above
-    return SentenceTransformerEmbedder(model or packaged_model() or MODEL, provisioning=provisioning)
+    return SentenceTransformerEmbedder(model or find_packaged_model() or MODEL, provisioning=provisioning)
 
 
 def _ollama(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> Loadable:  # noqa: ARG001  as above

@@ -156,7 +156,7 @@ class RemoteEmbedder(ABC):
         message = f"{self.vendor} at {self.base_url} answered {status}{detail}; {mend}"
         return Passing(message) if status in PASSING or status >= 500 else EmbedderMissing(message)
 
-    def unreached(self, error: Exception) -> Passing:
+    def describe_unreached(self, error: Exception) -> Passing:
         """The error for a connection that was not made, or broke."""
         detail = printable(str(error), max_chars=200) or type(error).__name__
         return Passing(f"{self.vendor} at {self.base_url} cannot be reached ({detail})")
@@ -207,7 +207,7 @@ class OllamaEmbedder(RemoteEmbedder):
         except ollama.ResponseError as error:
             raise self.refused(error.status_code, error.error, mend=f"run `ollama pull {self.model}`") from None
         except (httpx.HTTPError, httpx.StreamError, ConnectionError) as error:
-            raise self.unreached(error) from None
+            raise self.describe_unreached(error) from None
         except (ValueError, TypeError, AttributeError):
             raise EmbedderMissing(f"ollama at {self.base_url} does not speak Ollama's own format") from None
 
@@ -261,7 +261,9 @@ class OpenAIEmbedder(RemoteEmbedder):
         except openai.APIStatusError as error:
             raise self.refused(error.status_code, error.message, mend=self._mend(error.status_code)) from None
         except openai.APIConnectionError as error:
-            raise self.unreached(error.__cause__ if isinstance(error.__cause__, Exception) else error) from None
+            raise self.describe_unreached(
+                error.__cause__ if isinstance(error.__cause__, Exception) else error
+            ) from None
         except (openai.OpenAIError, ValueError, TypeError, AttributeError):
             raise EmbedderMissing(f"openai at {self.base_url} does not speak OpenAI's format") from None
 

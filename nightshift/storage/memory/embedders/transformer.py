@@ -71,7 +71,7 @@ class SentenceTransformerEmbedder:
     ) -> None:
         self._source, self._idle_s = str(source), idle_s
         self._provisioning = provisioning or Provisioning()
-        self._usual = self._source == MODEL or Path(self._source) == packaged_model()
+        self._usual = self._source == MODEL or Path(self._source) == find_packaged_model()
         self.name = "st-all-MiniLM-L6-v2" if self._usual else _name_of(self._source)
         self.floor = MINILM_FLOOR
         self._dims: int | None = None
@@ -230,7 +230,7 @@ def _name_of(source: str) -> str:
     return f"st:{Path(source).name}:{zlib.crc32(source.encode()):08x}"
 
 
-def packaged_model() -> Path | None:
+def find_packaged_model() -> Path | None:
     """The folder of the model that a package brought, or None."""
     spec = importlib.util.find_spec(PACKAGED)
     folder = Path(spec.origin).parent / "model" if spec and spec.origin else None

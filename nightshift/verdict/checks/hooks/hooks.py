@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from nightshift.verdict.checks.hooks import shell
 from nightshift.verdict.checks.hooks.commands import Command
 from nightshift.verdict.checks.hooks.patterns import PATTERNS
-from nightshift.verdict.checks.hooks.wrappers import unwrapped
+from nightshift.verdict.checks.hooks.wrappers import unwrap
 
 PREFIX = "command."
 
@@ -70,7 +70,7 @@ class CommandHooks:
     ) -> Iterator[Blocked]:
         """List those of these commands that must not run, wrappers opened; `in_code` for commands that code runs."""
         for outer in commands:
-            for command in unwrapped(outer):
+            for command in unwrap(outer):
                 yield from self._matches(command, allow, in_code=in_code)
 
     def _matches(self, command: Command, allow: Collection[str], *, in_code: bool) -> Iterator[Blocked]:

@@ -341,8 +341,8 @@ class Lexer:
         word, self._word = self._word, _Word()
         if word.begun:
             inner = tuple(word.inner)
-            for text in expanded(word.text):
-                yield Token(text=unmarked(text), inner=inner)
+            for text in expand(word.text):
+                yield Token(text=unmark(text), inner=inner)
                 inner = ()
 
     def _until(self, mark: str) -> str:
@@ -381,7 +381,7 @@ def _unescape(match: re.Match[str]) -> str:
     return chr(int(hexed or wide, 16) if hexed or wide else int(octal, 8))
 
 
-def expanded(word: str) -> list[str]:
+def expand(word: str) -> list[str]:
     """The words that a word stands for, itself where it has no braces."""
     words = [word]
     if len(word) > MOST_CHARS:
@@ -391,7 +391,7 @@ def expanded(word: str) -> list[str]:
     return words if len(words) <= MOST else [word]
 
 
-def unmarked(word: str) -> str:
+def unmark(word: str) -> str:
     """The word with its quoted braces in place again."""
     return word.translate(_BACK)
 

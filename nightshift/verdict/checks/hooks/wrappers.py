@@ -79,13 +79,13 @@ WRAPPERS: dict[str, Wrapper] = {
 }
 
 
-def unwrapped(command: Command, depth: int = 0) -> Iterator[Command]:
+def unwrap(command: Command, depth: int = 0) -> Iterator[Command]:
     """The command and everything that it runs, outermost first. Never raises, ends at a depth of `shell.MAX_DEPTH`."""
     yield command
     if depth > shell.MAX_DEPTH:
         return
     for inner in _inside(command, depth):
-        yield from unwrapped(inner, depth + 1)
+        yield from unwrap(inner, depth + 1)
 
 
 def _inside(command: Command, depth: int) -> Iterator[Command]:

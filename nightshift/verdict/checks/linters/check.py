@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from nightshift.core.clock import Clock, utc_now
-from nightshift.core.code.line_changes import written
+from nightshift.core.code.line_changes import list_written_lines
 from nightshift.core.code.repository_commands import Found, FoundLinter, Linter
 from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.errors import SandboxError
@@ -46,7 +46,7 @@ from nightshift.verdict.checks.linters.tools import (
     mypy_targets,
 )
 from nightshift.verdict.checks.policy import Policy
-from nightshift.verdict.languages.repository_commands.find import find, looked_at
+from nightshift.verdict.languages.repository_commands.find import find, list_read_files
 
 MOST = 10
 """So many findings go back at once; what is mended first often mends others."""
@@ -88,7 +88,7 @@ class _Work:
     @cached_property
     def lines(self) -> Mapping[str, Collection[int]]:
         """The lines of each that it wrote, counting from 1."""
-        return {path: written(self.was(path) or "", text) for path, text in self.texts.items()}
+        return {path: list_written_lines(self.was(path) or "", text) for path, text in self.texts.items()}
 
     def was(self, path: str) -> str | None:
         """A file before the change."""
@@ -141,7 +141,9 @@ class LinterCheck:
         )
 
     def _find_linters(self, tree: Tree) -> Found:
-        key = hashlib.sha256("\n".join(f"{path} {tree.entries()[path]}" for path in looked_at(tree)).encode()).digest()
+        key = hashlib.sha256(
+            "\n".join(f"{path} {tree.entries()[path]}" for path in list_read_files(tree)).encode()
+        ).digest()
         if key not in self._found:
             _remember(self._found, key, find(tree))
         return self._found[key]

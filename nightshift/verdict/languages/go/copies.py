@@ -65,7 +65,7 @@ def checks_something(root: Node) -> bool:
     return bool(found.checks) or _has_example(root)
 
 
-def named(root: Node, handle: str) -> list[Edit]:
+def name_tests(root: Node, handle: str) -> list[Edit]:
     """List the edits that give a name to the running test where a test has none for it."""
     return [edit for case in cases(root) if not case.handle.strip("_") for edit in _naming(case, handle)]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from nightshift.core.code.golang import is_test, node_text, parse
 from nightshift.core.text.encoding import encode
-from nightshift.sandbox.source import Edit, edited
+from nightshift.sandbox.source import Edit, edit
 from nightshift.verdict.languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text, fault_at
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _SWAPS = {
 }
 
 
-def mutated(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
+def mutate(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
     """Every fault that can be put into the functions of a file at these lines, with what makes the whole file.
 
     Args:
@@ -48,7 +48,7 @@ def mutated(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str,
         name = node_text(function.child_by_field_name("name"))
         for fault in _below(body):
             if fault.line in lines:
-                yield name, fault, partial(edited, raw, [fault.edit])
+                yield name, fault, partial(edit, raw, [fault.edit])
 
 
 def _below(top: Node) -> Iterator[Fault]:

@@ -15,12 +15,12 @@ from nightshift.sandbox.go_program import ENV, INSTALL, Go
 from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict.answer import Session
 from nightshift.verdict.languages.go import commands, report, suite
-from nightshift.verdict.languages.go.faults import mutated
+from nightshift.verdict.languages.go.faults import mutate
 from nightshift.verdict.languages.go.suite import checks_something
 from nightshift.verdict.languages.plan import Plan, Role, SuiteFile, list_required, plan_copies
 from nightshift.verdict.languages.planning import Planner, folder_of
 
-__all__ = ["checks_something", "list_required", "make", "mutated", "plan_copies", "refusal"]
+__all__ = ["checks_something", "list_required", "make", "mutate", "plan_copies", "refusal"]
 
 RESERVED_MB = 4 << 10
 """Address space that Go sets aside beyond what it uses."""
@@ -53,14 +53,14 @@ class GoLaunch:
 
     def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:  # noqa: ARG002 (the interface)
         """The toolchain's folders."""
-        return {"go": told(self.go)}
+        return {"go": describe(self.go)}
 
     def read(self, session: Session) -> Session:
         """The session with the tests that its command reported."""
         return report.read(session, self.module, self.files)
 
 
-def told(go: Go) -> dict[str, object]:
+def describe(go: Go) -> dict[str, object]:
     """Tell the trusted parent of a toolchain: where it is shown, and where it lies for a bare process."""
     places = [{"path": one.path, "root": one.root, "cache": one.cache} for one in (go.shown, go)]
     return {"places": places, "env": ENV}
@@ -98,7 +98,7 @@ class _GoPlanner(Planner):
         self.module = found[1] if found else ""
         self.command: tuple[str, ...] = ()
 
-    def _prepared(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
+    def _prepare(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
         for path in suite.suite_paths(tests):
             yield suite.prepare(role, path, tests[path])
 

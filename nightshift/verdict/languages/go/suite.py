@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nightshift.core.code import golang
 from nightshift.core.tasks.task import Files
 from nightshift.core.text.encoding import encode
-from nightshift.sandbox.source import edited
+from nightshift.sandbox.source import edit
 from nightshift.verdict.languages.go import constraints, copies
 from nightshift.verdict.languages.go.outline import Outline, outline
 from nightshift.verdict.languages.plan import Role, SuiteFile
@@ -36,12 +36,12 @@ def prepare(role: Role, path: str, text: str) -> SuiteFile:
     names = outline(root).names
     if root.has_error or not names:
         return file
-    if unnamed := copies.named(root, f"t{secrets.token_hex(3)}"):
-        root = golang.parse(edited(encode(text), unnamed))
+    if unnamed := copies.name_tests(root, f"t{secrets.token_hex(3)}"):
+        root = golang.parse(edit(encode(text), unnamed))
     turned, forced = copies.edits(root)
     if names <= set(forced):
         return file
-    copy = edited(encode(golang.node_text(root)), turned)
+    copy = edit(encode(golang.node_text(root)), turned)
     return SuiteFile(
         role=role, path=path, text=text, outline=file.outline, names=file.names,
         must_fail_text=copy, must_fail_names=names - set(forced),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from nightshift.core.code.javascript import node_text, walk
 from nightshift.core.text.encoding import encode
-from nightshift.sandbox.source import Edit, edited
+from nightshift.sandbox.source import Edit, edit
 from nightshift.verdict.languages.javascript.checks import Check, Perturber
 from nightshift.verdict.languages.javascript.names import Names
 from nightshift.verdict.languages.javascript.outline import FUNCTIONS, Case, Outline
@@ -121,7 +121,7 @@ class _Copy:
             changed.append(case)
         if is_uncertain:
             edits += [edit for check in self._outside() for edit in check.handed]
-        return edited(encode(text), edits), tuple(changed)
+        return edit(encode(text), edits), tuple(changed)
 
     def _ending(self, callback: Node) -> Iterator[Edit]:
         """The text that makes a test fail at its end where no changed check of it was reached."""

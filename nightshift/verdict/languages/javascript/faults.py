@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from nightshift.core.code.javascript import node_text, parse
 from nightshift.core.text.encoding import encode
-from nightshift.sandbox.source import Edit, edited
-from nightshift.verdict.languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text, fault_at, shown
+from nightshift.sandbox.source import Edit, edit
+from nightshift.verdict.languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text, fault_at, shorten
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -55,7 +55,7 @@ function _otherValue(value) {
 """
 
 
-def mutated(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
+def mutate(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
     """Every fault at these lines of a file's functions: the function's name, the fault, and what makes the file.
 
     Args:
@@ -76,7 +76,7 @@ def mutated(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str,
 
 def _write_mutant(path: str, raw: bytes, fault: Fault) -> str | None:
     """The file with the fault in it, or None where that does not parse."""
-    changed = edited(raw, [fault.edit]) + (_OTHER_TEXT if fault.needs_other else "")
+    changed = edit(raw, [fault.edit]) + (_OTHER_TEXT if fault.needs_other else "")
     return None if parse(path, changed).has_error else changed
 
 
@@ -144,7 +144,7 @@ def _result(value: Node) -> Fault:
         rank=PLAIN,
         line=value.start_point.row + 1,
         edit=Edit(value.start_byte, value.end_byte, f"{_OTHER}({text})"),
-        was=shown(text),
+        was=shorten(text),
         now="another value of the same type",
         needs_other=True,
     )

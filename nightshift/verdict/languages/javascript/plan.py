@@ -17,12 +17,12 @@ from nightshift.sandbox.node_program import INSTALL, Node
 from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict.answer import Session
 from nightshift.verdict.languages.javascript import commands, suite
-from nightshift.verdict.languages.javascript.faults import mutated
+from nightshift.verdict.languages.javascript.faults import mutate
 from nightshift.verdict.languages.javascript.suite import checks_something
 from nightshift.verdict.languages.plan import Plan, Role, SuiteFile, list_required, plan_copies
 from nightshift.verdict.languages.planning import Planner
 
-__all__ = ["checks_something", "list_required", "make", "mutated", "plan_copies", "refusal"]
+__all__ = ["checks_something", "list_required", "make", "mutate", "plan_copies", "refusal"]
 
 _TSX = "node_modules/tsx/"
 _TYPED_NAME = re.compile(rf"[\w./-]+(?:{'|'.join(map(re.escape, TYPED))})\b")
@@ -134,7 +134,7 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
         roots=planner.roots(planned),
         loads_types=planner.loads_types,
         scripts=suite.scripts(planned.files),
-        marked=tuple(test for file in planned.files for test in suite.marked(file)),
+        marked=tuple(test for file in planned.files for test in suite.list_marked(file)),
         printing=command.printing,
     )
     return replace(planned, launch=launch, command=command.words)
@@ -157,7 +157,7 @@ class _NodePlanner(Planner):
         listed = [path for path in self._job.regression if path in self._present and suite.is_suite(path)]
         yield from ((path, self._text(path) or "") for path in listed)
 
-    def _prepared(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
+    def _prepare(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
         for path in suite.suite_paths(tests, self.framework):
             yield suite.prepare(role, path, tests[path], self.framework)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from nightshift.core.code.javascript import TYPED, arguments, literal, node_text, parse, walk
 from nightshift.core.text.encoding import encode
-from nightshift.sandbox.source import Edit, edited
+from nightshift.sandbox.source import Edit, edit
 from nightshift.verdict.languages.javascript import names
 from nightshift.verdict.languages.javascript.names import SUITE, Names
 
@@ -120,7 +120,7 @@ def replay(path: str, text: str) -> Replay | None:
     edits += [one for one in _imports(root, path) if not any(e.start <= one.start < e.end for e in edits)]
     kind = "module" if any(node.type == "import_statement" for node in root.named_children) else "commonjs"
     head = _START.replace("T_", f"{token}_").replace("`\\nT", f"`\\n{token}") + _stand_ins(known, token)
-    program = head + edited(encode(text), edits) + _END.replace("T_", f"{token}_")
+    program = head + edit(encode(text), edits) + _END.replace("T_", f"{token}_")
     return Replay(
         words=(f"--input-type={kind}", "-e", program), token=token, asked=tuple(asked), expected=tuple(expected)
     )

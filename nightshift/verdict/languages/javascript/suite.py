@@ -57,11 +57,11 @@ def prepare(role: Role, path: str, text: str, framework: Framework = Framework.N
     root = parse(path, text)
     if not root.has_error:
         with contextlib.suppress(RecursionError):
-            return _prepared(role, path, text, root, framework)
+            return _prepare(role, path, text, root, framework)
     return SuiteFile(role=role, path=path, text=text)
 
 
-def _prepared(role: Role, path: str, text: str, root: Node, framework: Framework) -> SuiteFile:
+def _prepare(role: Role, path: str, text: str, root: Node, framework: Framework) -> SuiteFile:
     known = names.read(root, has_globals=framework is not Framework.NODE)
     found = outline(root, known)
     if framework is Framework.NODE and not (known.tests or known.runners) and any(_checks(root, known)):
@@ -79,7 +79,7 @@ def _prepared(role: Role, path: str, text: str, root: Node, framework: Framework
     )
 
 
-def escaped(name: str) -> str:
+def escape(name: str) -> str:
     """A test's name as the run reports it: a bracket would begin parameters, as pytest has them."""
     return name.replace("[", "\u27e6")
 
@@ -107,7 +107,7 @@ def scripts(files: Iterable[SuiteFile]) -> tuple[str, ...]:
     return tuple(file.path for file in files if isinstance(file.outline, Outline) and file.outline.is_script)
 
 
-def marked(file: SuiteFile) -> tuple[str, ...]:
+def list_marked(file: SuiteFile) -> tuple[str, ...]:
     """The ids of the tests of a file that a constant mark skips."""
     cases = file.outline.cases if isinstance(file.outline, Outline) else ()
-    return tuple(f"{file.path}::{escaped(case.name)}" for case in cases if case.name and case.is_marked)
+    return tuple(f"{file.path}::{escape(case.name)}" for case in cases if case.name and case.is_marked)

@@ -50,8 +50,8 @@ class _Copy:
         helpers = helpers_of(self._source.tree)
         edits: list[Edit] = []
         for test in {id(test): test for test in tests}.values():
-            edits += self._failing(test, reached(test, helpers))
-        return self._source.edited([*self._header(), *edits])
+            edits += self._failing(test, sort_reached(test, helpers))
+        return self._source.edit([*self._header(), *edits])
 
     def _failing(self, test: Function, found: Reached) -> Iterator[Edit]:
         certain = self._list_checks(found.certain)
@@ -103,7 +103,7 @@ class Reached:
     possible: list[ast.stmt] = field(default_factory=list)
 
 
-def reached(test: Function, helpers: Mapping[str, Function]) -> Reached:
+def sort_reached(test: Function, helpers: Mapping[str, Function]) -> Reached:
     """Sort the statements that run when a test runs.
 
     Args:

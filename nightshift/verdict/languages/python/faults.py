@@ -10,7 +10,7 @@ from functools import partial
 from nightshift.core.code.parsing import parse
 from nightshift.core.text.encoding import encode
 from nightshift.sandbox.source import Edit, Source
-from nightshift.verdict.languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text, shown
+from nightshift.verdict.languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text, shorten
 from nightshift.verdict.languages.python.outline import Function
 
 _ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
@@ -45,7 +45,7 @@ def {name}(value):
 """
 
 
-def mutated(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
+def mutate(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
     """Every fault at these lines of a file's functions: the function's name, the fault, and what makes the file.
 
     Args:
@@ -133,7 +133,9 @@ class _Maker:
         start, end = self._source.span(value)
         edit = Edit(start, end, f"{self._other}(({text}))")
         now = "another value of the same type"
-        yield Fault(kind="result", rank=PLAIN, line=value.lineno, edit=edit, was=shown(text), now=now, needs_other=True)
+        yield Fault(
+            kind="result", rank=PLAIN, line=value.lineno, edit=edit, was=shorten(text), now=now, needs_other=True
+        )
 
     def _swap_operator(
         self, kind: str, node: ast.expr | ast.stmt, left: ast.expr, right: ast.expr,
@@ -178,14 +180,14 @@ class _Maker:
 
     def _drop_statement(self, node: ast.stmt, rank: int) -> Fault:
         edit = self._source.replace(node, "pass")
-        was = shown(self._source.segment(node))
+        was = shorten(self._source.segment(node))
         return Fault(kind="statement", rank=rank, line=node.lineno, edit=edit, was=was, now="`pass`")
 
     def _fault(self, kind: str, rank: int, node: ast.expr | ast.stmt, edit: Edit) -> Fault:
         start, end = self._source.span(node)
         was, now = self._source.slice(start, end), self._source.slice(start, edit.start) + edit.text
         now += self._source.slice(edit.end, end)
-        return Fault(kind=kind, rank=rank, line=node.lineno, edit=edit, was=shown(was), now=f"`{shown(now)}`")
+        return Fault(kind=kind, rank=rank, line=node.lineno, edit=edit, was=shorten(was), now=f"`{shorten(now)}`")
 
 
 def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -201,7 +203,7 @@ def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDe
 
 def _write_mutant(source: Source, fault: Fault) -> str | None:
     """The file with the fault in it, or None where that is no Python."""
-    text = source.edited([fault.edit])
+    text = source.edit([fault.edit])
     if fault.needs_other:
         text += _OTHER_TEXT.format(name=_OTHER)
     try:

@@ -58,7 +58,7 @@ def describe_offer(text: str, lines: frozenset[int], short: int) -> list[str]:
     return [*shown, *_calls(tree), *([f"{LEFT_OUT}{more} other definitions"] if more else [])]
 
 
-def touched_names(text: str, lines: frozenset[int]) -> list[str]:
+def list_touched_names(text: str, lines: frozenset[int]) -> list[str]:
     """List the public functions and classes that a change touches, those with the most new lines first."""
     tree = parse_python(text)
     if tree is None:

@@ -19,12 +19,12 @@ from nightshift.verdict.languages.plan import Copies, Plan, Role, SuiteFile, wit
 from nightshift.verdict.languages.planning import JobFiles
 from nightshift.verdict.languages.python import commands, package_layout, pytest_settings
 from nightshift.verdict.languages.python.assertions import checks_something
-from nightshift.verdict.languages.python.faults import mutated
+from nightshift.verdict.languages.python.faults import mutate
 from nightshift.verdict.languages.python.outline import outline
 from nightshift.verdict.languages.python.suite import copy_tests, suite_paths
 from nightshift.verdict.languages.test_config import LIBRARY_NAMES, provides
 
-__all__ = ["checks_something", "list_required", "make", "mutated", "plan_copies"]
+__all__ = ["checks_something", "list_required", "make", "mutate", "plan_copies"]
 _VERSION_FILE = re.compile(r"\b(?:version[-_]file|write_to)\b")
 _IMPORTED = re.compile(r"^\s*(?:import|from)\s+([\w.]+)", re.MULTILINE)
 _NEVER_PRELOADED = frozenset({"this", "antigravity", "idlelib", "tkinter", "turtle", "test", "turtledemo", "lib2to3"})
@@ -133,7 +133,7 @@ class _PytestPlanner(JobFiles):
         if not _VERSION_FILE.search(self._before("pyproject.toml") or ""):
             return
         own, (whole, _) = package_layout.read(self._before, self._entries.keys()), place_of(self._job.base)
-        version = package_layout.tag_version(whole.described() if isinstance(whole, Tagged) else "")
+        version = package_layout.tag_version(whole.describe() if isinstance(whole, Tagged) else "")
         yield from ((path, package_layout.version_text(path, version)) for path in own.version_files)
 
     def _paths(self) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ _LOOKED_AT = frozenset({
 _PROGRAMS = {each.value: each for each in Linter if each is not Linter.GOVET}
 
 
-def looked_at(tree: Tree) -> list[str]:
+def list_read_files(tree: Tree) -> list[str]:
     """The files of a tree that `find` reads, or looks for."""
     entries = listing_of(tree.entries())
     return [*(path for path in _LOOKED_AT if path in entries), *_pipelines(entries)]
@@ -81,7 +81,7 @@ def find(tree: Tree) -> Found:
     return Found(commands=tuple(commands), linters=once(_linters(texts, commands)), test_paths=_test_paths(texts))
 
 
-def judged_here(paths: Collection[str], language: Language) -> bool:
+def is_judged_here(paths: Collection[str], language: Language) -> bool:
     """Tell whether our own runs find the tests of a tree, so that none of its commands is needed for that."""
     if any(is_test_path(path) and language_of(path) is language for path in paths):
         return True

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nightshift.verdict.checks.hooks import shell
 from nightshift.verdict.checks.hooks.commands import Command
 from nightshift.verdict.checks.hooks.hooks import CommandHooks
-from nightshift.verdict.checks.hooks.wrappers import unwrapped
+from nightshift.verdict.checks.hooks.wrappers import unwrap
 
 DANGER = ("rm", "-rf", "/")
 LAYERS = [
@@ -40,7 +40,7 @@ LAYERS = [
 
 @pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: layer[0])
 def test_each_wrapper_is_opened(layer: tuple[str, ...]) -> None:
-    assert DANGER in [inner.argv for inner in unwrapped(Command(argv=(*layer, *DANGER)))]
+    assert DANGER in [inner.argv for inner in unwrap(Command(argv=(*layer, *DANGER)))]
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,11 @@ def test_nor_does_a_shell_in_a_shell(layers: list[tuple[str, ...]], shells: int)
 )
 def test_no_arguments_make_it_fail(words: list[str]) -> None:
     CommandHooks().refusal(words)
-    assert list(unwrapped(Command(argv=tuple(words))))
+    assert list(unwrap(Command(argv=tuple(words))))
 
 
 def test_wrappers_without_end_end() -> None:
-    assert len(list(unwrapped(Command(argv=("env",) * 5000)))) < 20
+    assert len(list(unwrap(Command(argv=("env",) * 5000)))) < 20
     nested = "rm -rf /"
     for _ in range(12):
         nested = shlex.join(["sh", "-c", nested])

@@ -28,7 +28,7 @@ from tests.support.trees import TextTree
 async def found(
     folder: Path, base: Mapping[str, str], change: Mapping[str, str], inside: Runtime
 ) -> list[tuple[str, str, int, str]]:
-    """What a change of a tree brings, in the environment that the tree declares; wheels come from the index."""
+    """Lint a change of a tree in the environment that the tree declares; wheels come from the index."""
     environments = Environments(FolderStore(folder / "environments", keep_mb=500), [NpmMaker(os.environ)])
     layers = LayerStore(folder / "packages", inside, environ=os.environ)
     shell = ShellRunner(bubblewrap(), inside, folder / "staging", layers=layers, environments=environments)

@@ -1,4 +1,4 @@
-"""What is read in a file of Go tests, and what becomes of its must-fail copy; nothing is built here."""
+"""The reading of a file of Go tests, and its must-fail copy; nothing is built here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nightshift.core.code import golang
 from nightshift.core.text.encoding import encode
-from nightshift.sandbox.source import edited
+from nightshift.sandbox.source import edit
 from nightshift.verdict.languages.go import commands, copies, faults, suite
 from nightshift.verdict.languages.go.outline import outline
 from nightshift.verdict.languages.plan import Role
@@ -22,7 +22,7 @@ def copy(body: str, head: str = HEAD) -> tuple[str, tuple[str, ...]]:
     root = golang.parse(text)
     assert not root.has_error
     found, forced = copies.edits(root)
-    changed = edited(encode(text), found)
+    changed = edit(encode(text), found)
     assert not golang.parse(changed).has_error, changed
     return changed, forced
 
@@ -125,11 +125,11 @@ def test_faults_keep_types_and_leave_tests_alone() -> None:
         "package p\n\nfunc f(a int, s string) string {\n\tif a > 3 && a != 9 {\n"
         '\t\treturn s + "x"\n\t}\n\treturn "b"\n}\n'
     )
-    found = {(name, fault.kind, fault.now) for name, fault, _ in faults.mutated("p.go", text, range(1, 9))}
+    found = {(name, fault.kind, fault.now) for name, fault, _ in faults.mutate("p.go", text, range(1, 9))}
     assert ("f", "boundary", "`a >= 3`") in found
     assert ("f", "comparison", "`a == 9`") in found
     assert not [one for one in found if one[1] == "arithmetic"]
-    assert list(faults.mutated("p_test.go", text, range(1, 9))) == []
+    assert list(faults.mutate("p_test.go", text, range(1, 9))) == []
 
 
 @pytest.mark.parametrize(
@@ -161,5 +161,5 @@ WORDS = st.sampled_from([
 def test_any_text_is_read_without_a_fault(text: str) -> None:
     suite.prepare(Role.GIVEN, "a_test.go", text)
     suite.checks_something(text)
-    list(faults.mutated("a.go", text, range(50)))
+    list(faults.mutate("a.go", text, range(50)))
     golang.fault(text)

@@ -37,7 +37,7 @@ def copy_of(body: str) -> str:
 
 
 def listed_in(body: str) -> tuple[set[str], set[str], bool]:
-    """What must be reported, what else is known by name, and whether there may be more."""
+    """The tests that must be reported, those known by name, and whether there may be more."""
     root = parse("a.mjs", HEAD + body)
     found = outline(root, names.read(root))
     return set(found.required), {case.name for case in found.cases} - found.required - {""}, not found.is_closed

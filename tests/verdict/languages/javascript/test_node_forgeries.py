@@ -29,7 +29,7 @@ NO_END = "no test of this file came to its end"
 
 @dataclass(frozen=True, slots=True)
 class Forgery:
-    """What a model sends instead of an answer.
+    """A reply of a model in the place of an answer.
 
     `fools` tells whether `node --test` ends with 0 on it; None for what must not be run outside a sandbox.
     """
@@ -207,7 +207,7 @@ FORGERIES = {
 
 
 def bare_exit_code(folder: Path, forgery: Forgery) -> int | None:
-    """What a daemon that believes exit codes would see; None for what must not be run so."""
+    """The view of a daemon that believes exit codes; None for what must not be run so."""
     if forgery.fools is None:
         return None
     for path, text in {**GIVEN, **forgery.files}.items():

@@ -1,4 +1,4 @@
-"""Which Node.js is taken, what commands run node:test, and how the lines of its reporters are read."""
+"""The choice of Node.js, the commands that run node:test, and the lines of its reporters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files of tests are asked again outside of any test, and which answers speak against the code."""
+"""Files of tests that are asked again outside of any test, and answers that speak against the code."""
 
 from __future__ import annotations
 

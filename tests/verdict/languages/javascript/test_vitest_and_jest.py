@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.code.javascript_tests import Framework, framework_of, wanted
+from nightshift.core.code.javascript_tests import Framework, choose_framework, framework_of
 from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.task import Files, Language
 from nightshift.core.tasks.verdicts import Verdict
@@ -164,7 +164,7 @@ async def test_a_given_test_that_does_not_run_makes_the_verdict_doubtful(folder:
 )
 def test_the_package_says_what_runs_its_tests(package: str, path: str, framework: Framework) -> None:
     files = {"package.json": package}
-    assert wanted(path, files.get) is framework
+    assert choose_framework(path, files.get) is framework
     assert framework_of(path, "test('x', () => {});\n", files.get) is framework
 
 
@@ -183,5 +183,5 @@ def test_what_a_file_imports_counts_before_the_package(text: str, framework: Fra
 
 def test_the_package_nearest_to_a_file_counts() -> None:
     files = {"package.json": '{"jest": {}}', "apps/web/package.json": '{"scripts": {"test": "vitest"}}'}
-    assert wanted("apps/web/src/a.ts", files.get) is Framework.VITEST
-    assert wanted("apps/other/a.ts", files.get) is Framework.JEST
+    assert choose_framework("apps/web/src/a.ts", files.get) is Framework.VITEST
+    assert choose_framework("apps/other/a.ts", files.get) is Framework.JEST

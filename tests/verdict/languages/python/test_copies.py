@@ -11,7 +11,7 @@ import pytest
 
 from nightshift.sandbox.inside import must_fail
 from nightshift.sandbox.source import Source
-from nightshift.verdict.languages.python.copies import HELPER, helpers_of, must_fail_copy, reached
+from nightshift.verdict.languages.python.copies import HELPER, helpers_of, must_fail_copy, sort_reached
 from nightshift.verdict.languages.python.outline import Function
 
 
@@ -113,7 +113,7 @@ def sort(text: str) -> tuple[list[str], list[str]]:
     tree = ast.parse(text)
     test = tree.body[-1]
     assert isinstance(test, Function)
-    found = reached(test, helpers_of(tree))
+    found = sort_reached(test, helpers_of(tree))
     return [ast.unparse(s) for s in found.certain], [ast.unparse(s) for s in found.possible]
 
 

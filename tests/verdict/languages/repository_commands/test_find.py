@@ -1,4 +1,4 @@
-"""What is found in the files of a tree, where it stands, and what goes first."""
+"""Commands in the files of a tree, their places, and their order."""
 
 from __future__ import annotations
 
