@@ -17,7 +17,6 @@ from nightshift.report.benchmark.mining import mine
 from nightshift.report.benchmark.results import Item
 from nightshift.report.benchmark.store import BenchmarkStore, Dropped
 from nightshift.report.benchmark.validation import Validation, validate_all
-from nightshift.report.benchmark.wording import Writer
 from nightshift.sandbox import orphans
 from nightshift.verdict.runner import SuiteRunner
 
@@ -64,9 +63,9 @@ def open_results(settings: Settings, repo: str) -> Iterator[Opened]:
 
 
 async def validate_candidates(
-    here: Opened, settings: Settings, most: int, tell: Callable[[Item | Dropped], None], writer: Writer | None = None
+    here: Opened, settings: Settings, most: int, tell: Callable[[Item | Dropped], None]
 ) -> None:
-    """Make items of what was mined; see `report.benchmark.validation`, whose `Validation` gets the writer.
+    """Make items of what was mined; see `report.benchmark.validation`.
 
     Raises:
         SandboxError: nothing can be run here; says why.
@@ -74,7 +73,7 @@ async def validate_candidates(
     found = await suites(settings, here.folder)()
     if not isinstance(found.suite, SuiteRunner):
         raise SandboxError(f"nothing can be validated, because nothing can be run: {found.why_not}")
-    validation = Validation(found.suite, here.git, found.environments, here.folder / "copies", writer)
+    validation = Validation(found.suite, here.git, found.environments, here.folder / "copies")
     await validate_all(validation, here.store, here.repo, most, tell)
 
 

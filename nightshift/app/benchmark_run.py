@@ -350,19 +350,13 @@ def _budget(settings: Settings, store: BenchmarkStore, run: Run, budget_usd: flo
     def of_run() -> float | None:
         return None if budget_usd is None else budget_usd - store.spent(run.key)[0]
 
-    return Budget(of_run, lambda: owners_limits(settings, store, clock).left_usd)
-
-
-def owners_limits(settings: Settings, store: BenchmarkStore, clock: Clock) -> Budget:
-    """Return the rest of the owner's budgets, which his tasks and the benchmark share."""
-
     def of_day() -> float | None:
         return _usd_left(settings, store, settings.day_cost_usd, clock().date())
 
     def of_all() -> float | None:
         return _usd_left(settings, store, settings.total_cost_usd, None)
 
-    return Budget(of_day, of_all)
+    return Budget(of_run, of_day, of_all)
 
 
 def _usd_left(settings: Settings, store: BenchmarkStore, limit_usd: float | None, since: date | None) -> float | None:

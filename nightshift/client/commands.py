@@ -402,7 +402,6 @@ def _bench() -> Group:
                     help="Look at the newest N; 2000 by default."),
             _option("--items", type=Whole(1_000_000), default=1_000_000, metavar="N",
                     help="Stop when N new ones are found; the next call goes on."),
-            _option("--model", metavar="BACKEND=MODEL", help="Has poor words of commits written anew by this model."),
         ),
         _command(
             "run", "Let arms solve the items: models, each with settings of its own.\n\nWhat has a result is not "

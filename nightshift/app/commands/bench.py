@@ -10,7 +10,6 @@ from pathlib import Path
 
 from nightshift.app.benchmark import Opened, mine_commits, open_results, validate_candidates
 from nightshift.app.benchmark_run import BY_HAND, go_on, run_arms
-from nightshift.app.benchmark_words import ModelWriter
 from nightshift.app.repository_settings import open_service
 from nightshift.client.errors import Exit
 from nightshift.client.output import Block, Cell, Lines, Table, cell
@@ -32,7 +31,7 @@ from nightshift.server.schemas import as_json
 from nightshift.storage.db.codec import plain
 
 
-def mine(session: Session, repo: str, *, commits: int, items: int, model: str | None = None) -> int:
+def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
     """Find commits that may be items, run their tests, and say what each filter dropped.
 
     Args:
@@ -40,18 +39,16 @@ def mine(session: Session, repo: str, *, commits: int, items: int, model: str | 
         repo: a checkout, or a folder in one.
         commits: of the history so many are looked at, the newest.
         items: validation stops after so many new ones; what is left waits for the next call.
-        model: writes poor words of commits anew, as `backend=model`; None leaves them as they are.
 
     Raises:
-        BenchmarkError: there is no such model, or the owner's budget is spent.
         GitError: it is no repository that can be used.
         SandboxError: nothing can be run here.
     """
     with open_repository(session, repo) as here:
-        writer = ModelWriter(session.settings, here.store, here.repo, model, tell=session.out.note) if model else None
         new = mine_commits(here, commits)
         if here.store.candidates(here.repo):
-            asyncio.run(_validate(session, here, items, writer))
+            tell = session.out.note
+            asyncio.run(validate_candidates(here, session.settings, items, lambda one: tell(_describe(one))))
         lines, made = account(here.store, here.repo), here.store.items(here.repo)
         left = len(here.store.candidates(here.repo))
     wait = f"; {left} wait to be validated" if left else ""
@@ -67,14 +64,6 @@ def mine(session: Session, repo: str, *, commits: int, items: int, model: str | 
 def open_repository(session: Session, repo: str) -> AbstractContextManager[Opened]:
     """A repository with what the benchmark of the session's home knows of it; see `app.benchmark.open_results`."""
     return open_results(session.settings, str(Path(repo).expanduser().resolve()))
-
-
-async def _validate(session: Session, here: Opened, items: int, writer: ModelWriter | None) -> None:
-    try:
-        await validate_candidates(here, session.settings, items, lambda one: session.out.note(_describe(one)), writer)
-    finally:
-        if writer:
-            await writer.aclose()
 
 
 def run(session: Session, values: Values) -> int:
@@ -106,8 +95,7 @@ def run(session: Session, values: Values) -> int:
 def _describe(found: Item | Dropped) -> str:
     head = f"{found.commit[:10]} {found.subject[:60]}"
     if isinstance(found, Item):
-        words = f", in the words of {found.worded_by}" if found.worded_by else ""
-        return f"{head}: an item, {len(found.fail_to_pass)} tests fail before it and pass after it{words}"
+        return f"{head}: an item, {len(found.fail_to_pass)} tests fail before it and pass after it"
     return f"{head}: {Filter[found.filter].value}: {found.reason}"
 
 

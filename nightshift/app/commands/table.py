@@ -44,7 +44,7 @@ ACTIONS: Mapping[str, Action] = {
     "mcp": _lazy("app.commands.mcp", lambda m, s, _: m.serve(s)),
     "bench mine": _lazy(
         "app.commands.bench",
-        lambda m, s, v: m.mine(s, v["repo"], commits=v["commits"], items=v["items"], model=v["model"]),
+        lambda m, s, v: m.mine(s, v["repo"], commits=v["commits"], items=v["items"]),
     ),
     "bench run": _lazy("app.commands.bench", lambda m, s, v: m.run(s, v)),
     "bench report": _lazy("app.commands.bench", lambda m, s, v: m.report(s, v["repo"], v["mode"])),

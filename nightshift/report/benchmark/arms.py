@@ -69,18 +69,6 @@ def from_file(path: Path) -> tuple[Arm, ...]:
     return _read(data, str(path))
 
 
-def backend_and_model(text: str, field: str, otherwise: str = "") -> tuple[str, str]:
-    """The two parts of `backend=model`; `field` is named where it is not so, with what else would do.
-
-    Raises:
-        BenchmarkError: one of them is missing.
-    """
-    backend, _, model = text.strip().partition("=")
-    if not (backend and model):
-        raise BenchmarkError(f"{field}: {text!r} must be backend=model, such as openai=gpt-5-mini{otherwise}")
-    return backend, model
-
-
 def settings_of(arm: Arm, recall_limit: int, limit_usd: float | None) -> ArmSettings:
     """Return the settings that an arm changes: nobody is asked, nothing is pushed or spoken of, no other model helps.
 
@@ -137,8 +125,12 @@ def _read(data: object, source: str) -> tuple[Arm, ...]:
 
 
 def _arm(read: ArmIn) -> Arm:
-    built_in = read.model.strip() in {"built-in", BUILT_IN}
-    backend, model = (BUILT_IN, "") if built_in else backend_and_model(read.model, "model", ", or built-in")
+    name = read.model.strip()
+    backend, _, model = name.partition("=")
+    if name in {"built-in", BUILT_IN}:
+        backend = BUILT_IN
+    elif not (backend and model):
+        raise BenchmarkError(f"model: {name!r} must be backend=model, such as openai=gpt-5-mini, or built-in")
     return Arm(
         name=read.name, backend=backend, model=model, protocol=read.protocol, tools=read.tools, readers=read.readers,
         memory=read.memory,

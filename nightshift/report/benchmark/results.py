@@ -50,7 +50,6 @@ class Item:
         committed_at: aware, UTC.
         fail_to_pass: the tests that fail before the commit and pass after it.
         pass_to_pass_count: how many tests pass before and after it.
-        worded_by: the model that wrote the statement; empty for the commit's own words.
     """
 
     key: str
@@ -64,7 +63,6 @@ class Item:
     committed_at: datetime
     fail_to_pass: tuple[str, ...]
     pass_to_pass_count: int
-    worded_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,6 @@ from nightshift.report.benchmark.mining import Filter
 from nightshift.report.benchmark.results import Item
 from nightshift.report.benchmark.statement import missed_name, stated
 from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped
-from nightshift.report.benchmark.wording import Writer, is_poor, prompt_of, read
 from nightshift.verdict.runner import SuiteRunner
 
 TIMES = 3
@@ -66,7 +65,6 @@ class Validation:
         git: reads the repository, and makes the copies.
         environments: of repositories; without it tests have the libraries of the runner alone.
         folder: for the copies.
-        writer: writes poor words anew; None leaves them as they are.
     """
 
     def __init__(
@@ -75,10 +73,8 @@ class Validation:
         git: GitManager,
         environments: EnvironmentStore | None,
         folder: Path,
-        writer: Writer | None = None,
     ) -> None:
         self._suite, self._git, self._environments, self._folder = suite, git, environments, folder
-        self._writer = writer
 
     async def validate(self, candidate: Candidate) -> Item | Dropped:
         """The item of a candidate, or why there is none.
@@ -118,20 +114,15 @@ class Validation:
         verdict = await self._suite.judge(right)
         if not verdict.passed:
             return _dropped(candidate, Filter.FAILING, verdict.reason)
-        return await self._item(candidate, parts, before, first, fixed)
+        return self._item(candidate, parts, before, first, fixed)
 
-    async def _item(
+    def _item(
         self, candidate: Candidate, parts: CommitParts, before: Tree, seen: Observed, fixed: frozenset[str]
     ) -> Item | Dropped:
         missed = dict(_missed(seen, fixed))
         old = {path: text for path in parts.change if (text := text_of(before, path)) is not None}
-        tests, names = {**parts.tests, **parts.support}, set(missed.values())
-        statement, worded_by = stated(candidate.message, parts.change, old, tests.values(), names), ""
-        if self._writer and (is_poor(candidate.message) or not statement.text):
-            words = read(await self._writer(prompt_of(candidate.message, parts.change, old, tests)))
-            other = stated(words, parts.change, old, tests.values(), names)
-            if words and not other.leaked:
-                statement, worded_by = other, self._writer.name
+        tests = {**parts.tests, **parts.support}
+        statement = stated(candidate.message, parts.change, old, tests.values(), set(missed.values()))
         if not statement.text:
             return _dropped(candidate, Filter.LEAK, f"its subject names {', '.join(statement.leaked[:3])}")
         judged = sorted(id_ for id_ in fixed if missed.get(id_) not in statement.unnamed)
@@ -149,7 +140,6 @@ class Validation:
             committed_at=candidate.committed_at,
             fail_to_pass=tuple(judged),
             pass_to_pass_count=len(seen.kept),
-            worded_by=worded_by,
         )
 
 

@@ -204,10 +204,10 @@ def add_item(conn: Connection, row: Mapping[str, Value]) -> None:
     conn.execute("DELETE FROM candidates WHERE key = :key", row)
     conn.execute(
         """INSERT INTO items (key, repo, commit_id, parent, subject, statement, lines, files, committed_at,
-        fail_to_pass, pass_to_pass_count, worded_by) VALUES (:key, :repo, :commit_id, :parent, :subject, :statement,
-        :lines, :files, :committed_at, :fail_to_pass, :pass_to_pass_count, :worded_by) ON CONFLICT (key) DO UPDATE SET
+        fail_to_pass, pass_to_pass_count) VALUES (:key, :repo, :commit_id, :parent, :subject, :statement,
+        :lines, :files, :committed_at, :fail_to_pass, :pass_to_pass_count) ON CONFLICT (key) DO UPDATE SET
         statement = excluded.statement, fail_to_pass = excluded.fail_to_pass,
-        pass_to_pass_count = excluded.pass_to_pass_count, worded_by = excluded.worded_by""",
+        pass_to_pass_count = excluded.pass_to_pass_count""",
         row,
     )
 

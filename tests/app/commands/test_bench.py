@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nightshift.client.errors import Exit
 from tests.support.git_repo import git, make_repo, write
 from tests.support.home import Home
 from tests.support.sandboxes import runtime
@@ -30,12 +29,3 @@ def test_a_folder_without_a_repository_is_refused_with_its_name(home: Home, tmp_
     refused = home.cli("bench", "mine", str(tmp_path / "none"))
     assert refused.code != 0
     assert str(tmp_path / "none") in refused.err
-
-
-def test_a_model_that_cannot_write_is_refused_before_anything_is_mined(home: Home, tmp_path: Path) -> None:
-    repo = str(make_repo(tmp_path.with_name(f"{tmp_path.name}-shop"), {"shop.py": "PRICE = 1\n"}))
-    for model, words in (("nope", "backend=model"), ("repair=x", "writes no words"), ("ghost=x", "unknown backend")):
-        refused = home.cli("bench", "mine", repo, "--model", model)
-        assert refused.code != Exit.OK
-        assert words in refused.err
-    assert home.cli("bench", "mine", repo, "--json").json["new"] == 1, "nothing was looked at before"
