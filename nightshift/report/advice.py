@@ -8,12 +8,10 @@ from markupsafe import Markup
 
 from nightshift.core.events import Kind
 from nightshift.core.program import format_command
-from nightshift.core.shares import Share, difference
 from nightshift.core.tasks.states import Ending, Status
 from nightshift.core.tasks.verdicts import Label
 from nightshift.core.text.formats import duration
 from nightshift.report.figures import Summary
-from nightshift.report.learning import ENOUGH
 from nightshift.report.markup import code, sentence
 from nightshift.report.risk import Level
 from nightshift.report.wording import cut, many, number, percent, share_of
@@ -116,18 +114,6 @@ def _failing(summary: Summary) -> Markup | None:
     )  # fmt: skip
 
 
-def _worse(summary: Summary) -> Markup | None:
-    now, before = summary.tasks.success, [point.success for point in summary.trend[:-1]]
-    usual = Share(part=sum(share.part for share in before), whole=sum(share.whole for share in before))
-    if min(now.whole, usual.whole) < ENOUGH or difference(now, usual).high >= 0:
-        return None
-    return sentence(
-        "Success fell to {} from {} in the spans before, more than chance explains: look at what failed, and at what "
-        "changed in models, settings and kinds of tasks.",
-        percent(now), percent(usual),
-    )  # fmt: skip
-
-
 def _waiting(summary: Summary) -> Markup | None:
     wait, work = summary.tasks.queue_wait_s.median, summary.tasks.duration_s.median
     if summary.tasks.ended < 5 or wait < 60 or wait < 2 * work:
@@ -212,6 +198,6 @@ RULES: tuple[Rule, ...] = (
     _trouble(Kind.PUSH_FAILED, "push failed", "pushes failed", "look at the remote, or set GIT_AUTO_PUSH=false."),
     _trouble(Kind.INBOX_REJECTED, "fault in tasks.yaml", "faults in tasks.yaml",
              "its entry waits until that is fixed."),
-    _failing, _worse, _waiting, _unsteady_backend, _unpriced, _budget, _own_tests,
+    _failing, _waiting, _unsteady_backend, _unpriced, _budget, _own_tests,
     _unsolved, _useless_memory,
 )  # fmt: skip

@@ -17,7 +17,6 @@ from nightshift.report import (
     learning,
     model_figures,
     task_figures,
-    trends,
 )
 from nightshift.report.commit_figures import CommitFigures, Surroundings
 from nightshift.report.daemon_figures import DaemonFigures
@@ -25,7 +24,6 @@ from nightshift.report.guard_figures import GuardFigures
 from nightshift.report.learning import Learning
 from nightshift.report.model_figures import Usage
 from nightshift.report.task_figures import TaskFigures, last_ends
-from nightshift.report.trends import Point
 from nightshift.storage.db.report_queries import CommitRow, EndedTask, LogRow, ReportLog, ReportQueries
 
 READ = frozenset({
@@ -61,7 +59,6 @@ class Summary:
     learning: Learning
     guards: GuardFigures
     daemon: DaemonFigures
-    trend: Sequence[Point]
     events: Mapping[str, int]
     drafts: Sequence[LogRow]
     """The newest draft of each task that failed in the span and left one, as the log tells of it."""
@@ -81,11 +78,8 @@ class Summary:
 def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> Summary:
     """All figures of one span."""
     log_since = max(since, log.whole_since() or since)
-    spans = trends.windows(since, until)
-    ended = _find_ended(queries, log, spans[0][0], until)
-    now = last_ends(task for task in ended if task.ended_at >= since)
-    all_calls = queries.calls(spans[0][0], until)
-    calls = [call for call in all_calls if call.at >= since]
+    # The last end of each task as its row has it, earlier ones as the log has them.
+    ended = last_ends([*log.earlier_ends(since, until), *queries.ended(since, until)])
     story = log.events(None, datetime.max.replace(tzinfo=UTC), STORY)
     commits = _as_they_stood(queries.commits(since, until), story, until)
     failures, asks = queries.failures(since, until), queries.asks(since, until)
@@ -96,13 +90,13 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
         until=until,
         log_since=log_since,
         tasks=task_figures.fold(
-            now,
+            ended,
             failures,
             queries.list_needed(since, until),
             submitted=queries.count_created(since, until),
             open_at_end=queries.open_count(until) - log.count_reopened(until),
         ),
-        usage=model_figures.fold(calls, commits, rows),
+        usage=model_figures.fold(queries.calls(since, until), commits, rows),
         commits=commit_figures.fold(commits, around, queries.unread_before(since, until)),
         learning=learning.fold(failures, queries.pattern_count(since, until), queries.trials(until), since, rows),
         guards=guard_figures.fold(failures, asks, rows, since, until),
@@ -112,9 +106,8 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
             [row for row in rows if row.kind in daemon_figures.NOTABLE],
             log_since,
         ),
-        trend=trends.fold(spans, ended, all_calls),
         events=log.counts(log_since, until),
-        drafts=_drafts(rows, now),
+        drafts=_drafts(rows, ended),
     )
 
 
@@ -134,11 +127,6 @@ def _mask(part: Any, mask: Callable[[str], str]) -> Any:
     if is_dataclass(part) and not isinstance(part, type):
         return replace(part, **{each.name: _mask(getattr(part, each.name), mask) for each in fields(part)})
     return part
-
-
-def _find_ended(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> list[EndedTask]:
-    """Every end in the span: the last one of each task as its row has it, earlier ones as the log has them."""
-    return [*log.earlier_ends(since, until), *queries.ended(since, until)]
 
 
 def _drafts(rows: Iterable[LogRow], ended: Iterable[EndedTask]) -> list[LogRow]:

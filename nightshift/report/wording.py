@@ -55,11 +55,6 @@ def cost(found: Cost) -> str:
     return formats.money(found.usd, found.unpriced_tokens)
 
 
-def day(at: datetime) -> str:
-    """A day, in UTC."""
-    return f"{at:%Y-%m-%d}"
-
-
 def minute(at: datetime) -> str:
     """A minute, in UTC."""
     return f"{at:%Y-%m-%d %H:%M}"

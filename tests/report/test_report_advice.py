@@ -48,14 +48,6 @@ def test_a_quiet_week_brings_no_advice(second: History) -> None:
     assert advice(second) == ""
 
 
-def test_success_that_fell_by_more_than_chance_is_told(history: History) -> None:
-    for week, ending in ((0, Ending.NO_CHANGE), (1, Ending.GAVE_UP)):
-        history.clock.now = FIRST + week * WEEK
-        for _ in range(20):
-            end(history, ending)
-        assert ("Success fell to 0 % from 100 %" in advice(history)) == bool(week)
-
-
 def test_questions_that_wait_for_hours_are_told(second: History) -> None:
     for _ in range(3):
         second.store.queue.submit(parse_spec({"description": "x"})).result()

@@ -174,17 +174,7 @@ def test_an_unknown_price_is_never_a_number(history: History) -> None:
     history.task(1.0)
     page = render(told(history))
     assert "whose price is not known" in page
-    assert "0.00" not in page.partition("## Trends")[0]
-
-
-def test_spans_before_the_first_task_are_not_counted_as_idle(history: History) -> None:
-    history.clock.now = FIRST
-    done(history, claimed(history))
-    trend = told(history, FIRST, UNTIL).trend
-    assert [point.began for point in trend] == [False] * 8 + [True]
-    later = told(history, FIRST + 2 * WEEK, FIRST + 3 * WEEK)
-    assert [(point.began, point.done) for point in later.trend][-3:] == [(True, 1), (True, 0), (True, 0)]
-    assert "There is nothing before this span" in render(told(history))
+    assert "0.00" not in page
 
 
 def test_ranks_look_at_what_happened_around_a_commit(history: History) -> None:
@@ -247,7 +237,7 @@ def test_a_whole_history_has_a_report_with_every_section(history: History, skill
     page = render(told(history, UNTIL, UNTIL + WEEK))
     heads = [line for line in page.splitlines() if line.startswith("## ")]
     assert heads == [
-        "## Recommendations", "## Commits worth reading", "## Tasks", "## Trends", "## Models", "## Git activity",
+        "## Recommendations", "## Commits worth reading", "## Tasks", "## Models", "## Git activity",
         "## Commonest failures", "## Does memory help?", "## Sandbox and approvals", "## The daemon",
     ]  # fmt: skip
 

@@ -100,7 +100,6 @@ def test_a_task_that_was_tried_again_counts_in_each_span_as_it_ended_there(histo
     (cause,) = first.tasks.causes
     assert [failed.reason for failed in cause.tasks] == ["no way"]
     assert (first.tasks.open_at_end, second.tasks.open_at_end) == (0, 0)
-    assert [point.done for point in second.trend][-2:] == [0, 1]
 
 
 def test_a_task_that_failed_and_was_done_in_one_span_counts_once(history: History) -> None:
@@ -130,7 +129,7 @@ def test_what_the_pruned_log_told_is_no_longer_known_instead_of_none(history: Hi
     prune(history, UNTIL)
     gone = summarise(history.store.db, FIRST, UNTIL)
     assert (whole.known, gone.known) == (Known.WHOLE, Known.NOTHING)
-    assert (gone.tasks, gone.commits, gone.trend) == (whole.tasks, whole.commits, whole.trend)
+    assert (gone.tasks, gone.commits) == (whole.tasks, whole.commits)
     assert (gone.learning.uplift, gone.usage.models) == (whole.learning.uplift, whole.usage.models)
     page = render(gone)
     assert "Calls that failed: no longer known." in page
