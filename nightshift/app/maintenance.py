@@ -75,9 +75,9 @@ class Reporter:
             Busy: the folder cannot be written.
             StoreError: the database cannot be read.
         """
-        from nightshift.report.weeks import asked_span  # noqa: PLC0415  as above
+        from nightshift.report.weeks import choose_span  # noqa: PLC0415  as above
 
-        span = asked_span(self._store.db, week, self._clock(), self._settings().checkpoint_days)
+        span = choose_span(self._store.db, week, self._clock(), self._settings().checkpoint_days)
         try:
             return self.of_span(*span)
         except OSError as error:

@@ -73,7 +73,7 @@ def _slow_answers(summary: Summary) -> Markup | None:
     )
 
 
-def _killed(summary: Summary) -> Markup | None:
+def _kills(summary: Summary) -> Markup | None:
     for why, count in summary.guards.killed.items():
         if count >= 5 and why in _LIMITS:
             form = "{} runs were ended because they {}: if these suites need it, raise {} or the limits of their tasks."
@@ -137,7 +137,7 @@ def _unsteady_backend(summary: Summary) -> Markup | None:
     return None
 
 
-def _unpriced(summary: Summary) -> Markup | None:
+def _tokens_without_price(summary: Summary) -> Markup | None:
     dear = [model for model in summary.usage.models if model.backend not in _FREE and model.cost.unpriced_tokens]
     if not dear:
         return None
@@ -166,7 +166,7 @@ def _own_tests(summary: Summary) -> Markup | None:
     )
 
 
-def _unsolved(summary: Summary) -> Markup | None:
+def _open_pattern(summary: Summary) -> Markup | None:
     for pattern in summary.learning.patterns:
         if pattern.tasks >= 3 and not pattern.solved:
             form = "The failure {} was met in {} tasks and never fixed: say in a task how to avoid it."
@@ -187,7 +187,7 @@ def _useless_memory(summary: Summary) -> Markup | None:
 
 
 RULES: tuple[Rule, ...] = (
-    _regressions, _high_risk, _slow_answers, _killed, _crashes,
+    _regressions, _high_risk, _slow_answers, _kills, _crashes,
     _trouble(Kind.DATABASE_RESTORED, "restore of the database", "restores of the database",
              "look at the disk; what was written after the backup is not in these figures."),
     _trouble(Kind.BACKUP_FAILED, "backup failed", "backups failed", "look at the disk and the folder of backups."),
@@ -198,6 +198,6 @@ RULES: tuple[Rule, ...] = (
     _trouble(Kind.PUSH_FAILED, "push failed", "pushes failed", "look at the remote, or set GIT_AUTO_PUSH=false."),
     _trouble(Kind.INBOX_REJECTED, "fault in tasks.yaml", "faults in tasks.yaml",
              "its entry waits until that is fixed."),
-    _failing, _waiting, _unsteady_backend, _unpriced, _budget, _own_tests,
-    _unsolved, _useless_memory,
+    _failing, _waiting, _unsteady_backend, _tokens_without_price, _budget, _own_tests,
+    _open_pattern, _useless_memory,
 )  # fmt: skip

@@ -1,8 +1,8 @@
 """The morning brief: what came of the work since its owner last looked, in one line whose parts can be followed.
 
-One function reads it (`read`), one puts it into words (`told`), and whoever tells of it uses these: the page, the API,
-notices, the head of the weekly report. Since when is its owner's choice: since he marked a brief as read, last night
-(20:00 to 08:00 by the clock on the machine's wall), or today. What is marked as read is all up to a moment, never
+One function reads it (`read`), one puts it into words (`parts_of`), and whoever tells of it uses these: the page, the
+API, notices, the head of the weekly report. Since when is its owner's choice: since he marked a brief as read, last
+night (20:00 to 08:00 by the clock on the machine's wall), or today. What is marked as read is all up to a moment, never
 “now”: what happened while he read is in the next brief.
 """
 
@@ -152,10 +152,10 @@ def bounds(database: Database, span: Span, now: datetime, zone: tzinfo | None = 
 
 def line(figures: Figures) -> str:
     """All parts in one line."""
-    return ", ".join(part.text for part in told(figures))
+    return ", ".join(part.text for part in parts_of(figures))
 
 
-def told(figures: Figures) -> list[Part]:
+def parts_of(figures: Figures) -> list[Part]:
     """The parts of the line; what is nothing to speak of is left out, but what landed is always said."""
     spent = figures.spent
     parts = [

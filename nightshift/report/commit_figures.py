@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from nightshift.core.events import Kind
 from nightshift.core.tasks.change_checks import AskKind
-from nightshift.report.risk import Around, Level, Ranked, ordered, rank
-from nightshift.report.stats import counted
+from nightshift.report.risk import Around, Level, Ranked, in_order, rank
+from nightshift.report.stats import count_each
 from nightshift.storage.db.report_queries import AskRow, CommitRow, FailureRow, LogRow
 
 KINDS = (Kind.REGRESSION, Kind.CONFLICT, Kind.PUSH_FAILED, Kind.REVERTED, Kind.REVIEWED)
@@ -66,11 +66,11 @@ class Surroundings:
 
 def fold(commits: Sequence[CommitRow], around: Surroundings, unread_before: int) -> CommitFigures:
     """The figures of the commits of a span."""
-    names = counted(commit.asked_repo for commit in commits)
+    names = count_each(commit.asked_repo for commit in commits)
     return CommitFigures(
         repositories=[_repository(name, [c for c in commits if c.asked_repo == name]) for name in names],
         total=_repository("", commits),
-        labels=counted(commit.label or "unknown" for commit in commits),
+        labels=count_each(commit.label or "unknown" for commit in commits),
         ranked=ranked(commits, around),
         unread_before=unread_before,
     )
@@ -79,7 +79,7 @@ def fold(commits: Sequence[CommitRow], around: Surroundings, unread_before: int)
 def ranked(commits: Sequence[CommitRow], around: Surroundings) -> list[Ranked]:
     """The commits with their ranks, those to be read first in front."""
     touching, granted, regressions = _by_path(around), _find_granted(around), _regressions(around)
-    return ordered(
+    return in_order(
         rank(commit, Around(
             granted=sorted(granted[commit.task_id]),
             first_packages=_first_packages(commit, around),
@@ -95,7 +95,7 @@ def ranked(commits: Sequence[CommitRow], around: Surroundings) -> list[Ranked]:
     )  # fmt: skip
 
 
-def patched(code: str) -> frozenset[str]:
+def paths_in(code: str) -> frozenset[str]:
     """The paths that a stored patch names."""
     return frozenset(_PATCHED.findall(code)) - {"/dev/null"}
 
@@ -132,7 +132,7 @@ def _by_path(around: Surroundings) -> Mapping[tuple[str, str], Sequence[FailureR
     """The failures by repository and path of a file that they changed."""
     found = defaultdict[tuple[str, str], list[FailureRow]](list)
     for failure in around.failures:
-        for path in patched(failure.code) if failure.code else ():
+        for path in paths_in(failure.code) if failure.code else ():
             found[failure.repo, path].append(failure)
     return found
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from nightshift.core.events import Kind
-from nightshift.report.stats import Spread, counted, spread
+from nightshift.report.stats import Spread, count_each, spread
 from nightshift.storage.db.report_queries import AskRow, FailureRow, LogRow
 
 KINDS = (Kind.COMMAND_BLOCKED, Kind.GATE_FINDING, Kind.FILES_DROPPED, Kind.PACKAGE_INSTALLED, Kind.SUITE_JUDGED)
@@ -73,9 +73,9 @@ def fold(
     packages = {name for row in log if row.kind == Kind.PACKAGE_INSTALLED for name in row.data.get("packages", ())}
     commands = [row for row in log if row.kind == Kind.COMMAND_BLOCKED]
     return GuardFigures(
-        blocked=counted(kind for kind in kinds if is_rule(kind)),
-        killed=counted(KILLED[kind] for row in log for kind in row.data.get("kinds", ()) if kind in KILLED),
-        commands=counted(str(row.data.get("pattern") or "unknown") for row in commands),
+        blocked=count_each(kind for kind in kinds if is_rule(kind)),
+        killed=count_each(KILLED[kind] for row in log for kind in row.data.get("kinds", ()) if kind in KILLED),
+        commands=count_each(str(row.data.get("pattern") or "unknown") for row in commands),
         notes=sum(row.kind == Kind.GATE_FINDING and row.data.get("severity") == "note" for row in log),
         left_out=sum(row.kind == Kind.FILES_DROPPED for row in log),
         installed=sorted(packages),
@@ -99,7 +99,7 @@ def _asks(asks: Iterable[AskRow], since: datetime, until: datetime) -> AskFigure
         granted=sum(bool(ask.granted) for ask, _ in answered),
         denied=sum(ask.granted is False for ask, _ in answered),
         still_open=len(waiting),
-        by_kind=counted(str(ask.kind) for ask in new),
+        by_kind=count_each(str(ask.kind) for ask in new),
         wait_s=spread((at - ask.asked_at).total_seconds() for ask, at in answered),
         open_s=spread((until - ask.asked_at).total_seconds() for ask in waiting),
     )

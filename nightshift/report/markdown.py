@@ -1,6 +1,6 @@
 """The report as Markdown that reads well raw, in a terminal, and rendered, on a forge.
 
-What it says stands in one template, `templates/report.md`; every value that is put into it goes through `escaped`.
+What it says stands in one template, `templates/report.md`; every value that is put into it goes through `escape`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nightshift.report.advice import recommendations
 from nightshift.report.commit_figures import short_names
 from nightshift.report.figures import Summary
 from nightshift.report.learning import ENOUGH
-from nightshift.report.markup import code, escaped
+from nightshift.report.markup import code, escape
 from nightshift.report.risk import HIGH, MEDIUM
 from nightshift.report.task_figures import duration_s
 from nightshift.report.weeks import report_name
@@ -62,7 +62,7 @@ def render(summary: Summary) -> str:
 def fill(template: str, **values: object) -> str:
     """Fill a template of Markdown, and pad its tables."""
     text = _templates().get_template(template).render(**values)
-    return re.sub(r"\n{3,}", "\n\n", aligned(text)).strip() + "\n"
+    return re.sub(r"\n{3,}", "\n\n", align(text)).strip() + "\n"
 
 
 def tell_brief(summary: Summary) -> brief.Figures:
@@ -101,7 +101,7 @@ def _templates() -> Environment:
     found = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,  # Jinja's escaping is for HTML; it leaves alone what `finalize` gives
-        finalize=escaped,
+        finalize=escape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -111,7 +111,7 @@ def _templates() -> Environment:
     return found
 
 
-def aligned(text: str) -> str:
+def align(text: str) -> str:
     """The text with the cells of each table as wide as the widest of their column."""
     lines = groupby(text.split("\n"), lambda line: line.startswith("|"))
     return "\n".join(line for tables, group in lines for line in (_table(group) if tables else group))

@@ -24,12 +24,12 @@ _AT_START = re.compile(r"^(?:[#>]|[-+=](?![0-9A-Za-z])|(?P<digits>\d{1,9})(?P<do
 """The beginning of a line that makes it a heading, a quotation, a list or a rule."""
 
 
-def escaped(text: object) -> Markup:
+def escape(text: object) -> Markup:
     """Any text as a line of Markdown that shows as it is."""
     if isinstance(text, Markup):
         return text
     inline = _MARKUP.sub(lambda found: "\\" + found[0], _flat(str(text)))
-    return Markup(_AT_START.sub(_guarded, inline))  # noqa: S704  it is Markdown, and escaped as such
+    return Markup(_AT_START.sub(_guard, inline))  # noqa: S704  it is Markdown, and escaped as such
 
 
 def code(text: str, *, in_table: bool = False) -> Markup:
@@ -45,12 +45,12 @@ def code(text: str, *, in_table: bool = False) -> Markup:
 
 def sentence(form: str, *values: object) -> Markup:
     """Markdown of ours with values in the place of its `{}`, each escaped unless it is Markdown itself."""
-    return Markup(form.format(*map(escaped, values)))  # noqa: S704  as above
+    return Markup(form.format(*map(escape, values)))  # noqa: S704  as above
 
 
 def _flat(text: str) -> str:
     return " ".join(printable(text).split())
 
 
-def _guarded(found: re.Match[str]) -> str:
+def _guard(found: re.Match[str]) -> str:
     return f"{found['digits']}\\{found['dot']}" if found["dot"] else f"\\{found[0]}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.events import Kind
-from nightshift.report.stats import Spread, counted, spread
+from nightshift.report.stats import Spread, count_each, spread
 from nightshift.storage.db.report_queries import CommitRow, LogRow, ModelCall
 
 KINDS = (Kind.MODEL_FAILED, Kind.MODEL_FALLBACK, Kind.BUDGET_REACHED, Kind.MODEL_DOWN)
@@ -89,9 +89,9 @@ def fold(calls: Sequence[ModelCall], commits: Iterable[CommitRow], log: Sequence
             saved=sum(bool(call.saved) for call in calls),
             solved=len({commit.task_id for commit in commits if commit.model == BUILT_IN}),
         ),
-        failed=counted((_text(r, "backend"), _text(r, "error")) for r in log if r.kind == Kind.MODEL_FAILED),
-        fallbacks=counted((_text(r, "from"), _text(r, "to")) for r in log if r.kind == Kind.MODEL_FALLBACK),
-        budgets=counted(_text(r, "budget") for r in log if r.kind == Kind.BUDGET_REACHED),
+        failed=count_each((_text(r, "backend"), _text(r, "error")) for r in log if r.kind == Kind.MODEL_FAILED),
+        fallbacks=count_each((_text(r, "from"), _text(r, "to")) for r in log if r.kind == Kind.MODEL_FALLBACK),
+        budgets=count_each(_text(r, "budget") for r in log if r.kind == Kind.BUDGET_REACHED),
     )
 
 

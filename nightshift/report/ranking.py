@@ -32,7 +32,7 @@ def count_points(database: Database, ledger: CommitLedger, now: datetime) -> int
     return len(ids)
 
 
-def regressed(database: Database, now: datetime) -> set[str]:
+def find_regressions(database: Database, now: datetime) -> set[str]:
     """The commits (full ids) since which a test fails, by the log of the last days.
 
     Raises:

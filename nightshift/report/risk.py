@@ -137,7 +137,7 @@ def rank(commit: CommitRow, around: Around) -> Ranked:
     return Ranked(commit=commit, points=sum(reason.points for reason in reasons), reasons=reasons)
 
 
-def ordered(ranked: Iterable[Ranked]) -> list[Ranked]:
+def in_order(ranked: Iterable[Ranked]) -> list[Ranked]:
     """Those to be read before those that were, then by points, then the older one."""
     return sorted(ranked, key=lambda one: (one.decided, -one.points, one.commit.id))
 
@@ -202,8 +202,8 @@ def _of_attempt(commit: CommitRow) -> list[Reason]:
     return [
         *found,
         *_reason("stuck", signs.escalations, f"repeated itself, started anew {_times(signs.escalations)}"),
-        *_reason("critical_left", len(critical), _said(critical)),
-        *_reason("high_left", len(others), _said(others)),
+        *_reason("critical_left", len(critical), _say_first(critical)),
+        *_reason("high_left", len(others), _say_first(others)),
         *_reason("finding", len(signs.findings), f"noted by the checker: {name_first(rules, 4)}"),
         *_reason(
             "changed_tests", bool(signs.changed_tests), f"changed existing tests: {name_first(signs.changed_tests, 2)}"
@@ -213,7 +213,7 @@ def _of_attempt(commit: CommitRow) -> list[Reason]:
     ]
 
 
-def _said(found: Sequence[Remark]) -> str:
+def _say_first(found: Sequence[Remark]) -> str:
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return f"left open: {found[0]}{more}" if found else ""
 

@@ -33,6 +33,6 @@ def spread(values: Iterable[float]) -> Spread:
     )  # fmt: skip
 
 
-def counted(items: Iterable[T]) -> dict[T, int]:
+def count_each(items: Iterable[T]) -> dict[T, int]:
     """How often each came, the most frequent first; ties in the order of their names."""
     return dict(sorted(Counter(items).items(), key=lambda pair: (-pair[1], str(pair[0]))))

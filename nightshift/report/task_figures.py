@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nightshift.core.shares import Share
 from nightshift.core.tasks.states import Ending, Status
 from nightshift.report.causes import Cause, clustered
-from nightshift.report.stats import Spread, counted, spread
+from nightshift.report.stats import Spread, count_each, spread
 from nightshift.storage.db.brief_queries import TITLE_CHARS, FailedTask
 from nightshift.storage.db.report_queries import EndedTask, FailureRow
 
@@ -62,14 +62,14 @@ def fold(
     return TaskFigures(
         submitted=submitted,
         open_at_end=open_at_end,
-        by_status=counted(task.status for task in ended),
-        by_ending=counted(task.ending for task in ended if task.ending),
+        by_status=count_each(task.status for task in ended),
+        by_ending=count_each(task.ending for task in ended if task.ending),
         first_try=sum(map(at_first_try, ended)),
         iterations=spread(float(task.iterations) for task in worked),
         duration_s=spread(map(duration_s, worked)),
         queue_wait_s=spread(map(wait_s, worked)),
         slowest=sorted(worked, key=lambda task: (-duration_s(task), task.id))[:SLOWEST],
-        causes=clustered(_failed(ended, failures, needed)),
+        causes=clustered(_find_failures(ended, failures, needed)),
     )
 
 
@@ -100,7 +100,7 @@ def wait_s(task: EndedTask) -> float:
     return max(0.0, (task.started_at - max(asked, task.created_at)).total_seconds())
 
 
-def _failed(
+def _find_failures(
     ended: Iterable[EndedTask], failures: Iterable[FailureRow], needed: Mapping[int, Sequence[int]]
 ) -> list[FailedTask]:
     """The failed tasks, each with the failure that was left at its end, or the task for whose sake it failed."""

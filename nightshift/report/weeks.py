@@ -54,7 +54,7 @@ def span_of(week: str) -> tuple[datetime, datetime]:
         raise ValueError(f"the year {year} has no week {number}") from None
 
 
-def asked_span(database: Database, week: str, now: datetime, days: float) -> tuple[datetime, datetime]:
+def choose_span(database: Database, week: str, now: datetime, days: float) -> tuple[datetime, datetime]:
     """The span of a week such as `2026-W47`, as far as it is over; where none is named, that since the last checkpoint.
 
     Args:

@@ -58,14 +58,14 @@ def create_app(context: AppContext, assets: Assets, *, asks_token: bool = False)
 
     build_models()
     app = create_api(context, ENDPOINTS)
-    app.add_url_rule("/api/openapi.json", "describe", cache(lambda: _described(context.status().version)))
+    app.add_url_rule("/api/openapi.json", "describe", cache(lambda: _describe(context.status().version)))
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     frame.register(app, context, assets)
     app.jinja_env.globals["asks_token"] = asks_token
     return app
 
 
-def _described(version: str) -> dict[str, Any]:
+def _describe(version: str) -> dict[str, Any]:
     """The document of the API, which takes longer to make than all else of the application; few ever ask for it."""
     from nightshift.server import openapi  # noqa: PLC0415  # as above
 

@@ -197,7 +197,7 @@ class AppContext:
         return Reads(self.database, self.events)
 
 
-def settled(write: Future[_T]) -> _T:
+def wait_for(write: Future[_T]) -> _T:
     """Wait until a write is on the disk.
 
     Raises:

@@ -61,11 +61,11 @@ def register(app: Flask) -> None:
     app.register_error_handler(ConfigChanged, lambda error: answer(409, str(error), by_name(error)))
     app.register_error_handler(ConfigError, lambda error: answer(422, str(error), by_name(error)))
     app.register_error_handler(BadBody, lambda error: answer(error.status, str(error), error.fields))
-    app.register_error_handler(BranchRefused, _refused)
+    app.register_error_handler(BranchRefused, _answer_refusal)
     app.register_error_handler(Busy, _busy)
-    app.register_error_handler(StoreError, _broken)
+    app.register_error_handler(StoreError, _answer_fault)
     app.register_error_handler(HTTPException, _http)
-    app.register_error_handler(Exception, _broken)
+    app.register_error_handler(Exception, _answer_fault)
 
 
 def answer(status: int, error: str, fields: Mapping[str, str] | None = None, more: int = 0) -> Response:
@@ -85,7 +85,7 @@ def _invalid(error: InvalidTask | BadQuery) -> Response:
     return answer(400, str(error), error.fields, error.more)
 
 
-def _refused(error: BranchRefused) -> Response:
+def _answer_refusal(error: BranchRefused) -> Response:
     return answer(409, str(error), {"force": "integrates it without a run"} if error.is_forcible else {})
 
 
@@ -107,7 +107,7 @@ def _http(error: HTTPException) -> Response:
     return response
 
 
-def _broken(error: Exception) -> Response:
+def _answer_fault(error: Exception) -> Response:
     """Answer an error whose details go to the log alone: they may hold what the asker should not see."""
     _log.error("%s %s failed", request.method, request.path, exc_info=error)
     return answer(500, "something went wrong inside Nightshift; its log says what")

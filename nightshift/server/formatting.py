@@ -43,7 +43,7 @@ def short(text: str, mask: Mask, most: int = LINE_CHARS) -> str:
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
-def shortened(value: D, mask: Mask, most: int = LINE_CHARS) -> D:
+def shorten(value: D, mask: Mask, most: int = LINE_CHARS) -> D:
     """A value whose texts are `short`, its own and those of the values, lists and mappings in it."""
 
     def of(one: Any) -> Any:

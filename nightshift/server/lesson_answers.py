@@ -155,14 +155,14 @@ def uplift_of(shown: Share, without: Share) -> Interval | None:
 
 def lesson_row(one: Listed, mask: Mask, nearness: float | None = None) -> LessonRow:
     """A lesson as lists show it."""
-    return LessonRow.from_values(one, **_shown(one, mask), nearness=nearness)
+    return LessonRow.from_values(one, **_texts_of(one, mask), nearness=nearness)
 
 
 def lesson_detail(one: Listed, mask: Mask, uses: Sequence[LessonUse]) -> LessonDetail:
     """A lesson in full."""
     return LessonDetail.from_values(
         one,
-        **_shown(one, mask),
+        **_texts_of(one, mask),
         nearness=None,
         signature=whole(one.signature, mask),
         error=whole(one.about, mask),
@@ -172,7 +172,7 @@ def lesson_detail(one: Listed, mask: Mask, uses: Sequence[LessonUse]) -> LessonD
     )
 
 
-def _shown(one: Listed, mask: Mask) -> dict[str, Any]:
+def _texts_of(one: Listed, mask: Mask) -> dict[str, Any]:
     """Return the fields that are shown otherwise than they are stored."""
     first = next((line for line in one.about.split("\n") if line.strip()), "")
     return {

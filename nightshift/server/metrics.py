@@ -68,7 +68,7 @@ class Tally:
         if event.kind is Kind.TASK_CLAIMED and event.task_id is not None and event.at is not None:
             self._claimed[event.task_id] = event.at
         elif event.kind is Kind.MODEL_CALLED:
-            self._replied(data)
+            self._count_reply(data)
         elif event.kind is Kind.MODEL_FAILED:
             self._errors.labels(data["backend"], data["model"], data["error"]).inc()
         elif event.kind in {Kind.TASK_MOVED, Kind.TASK_RECOVERED}:
@@ -78,7 +78,7 @@ class Tally:
                 ran = event.at - self._claimed.pop(event.task_id)
                 self._runs.labels(Status(data["to"])).observe(max(0.0, ran.total_seconds()))
 
-    def _replied(self, data: Any) -> None:
+    def _count_reply(self, data: Any) -> None:
         model = (data["backend"], data["model"])
         self._calls.labels(*model).inc()
         self._tokens.labels(*model, "in").inc(data["tokens_in"])

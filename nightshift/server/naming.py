@@ -86,7 +86,7 @@ class Naming:
         if not found:
             raise _unknown(name)
         if len(found) > 1:
-            raise ambiguous(name, [_told(each) for each in found.values()])
+            raise ambiguous(name, [_describe(each) for each in found.values()])
         return next(iter(found.values()))
 
     def _fitting(self, name: str) -> Iterator[Named]:
@@ -132,7 +132,7 @@ def ambiguous(name: str, fitting: list[str]) -> AmbiguousName:
     return AmbiguousName(f"{name} fits {len(fitting)}: {', '.join((*fitting[:SHOWN], *more))}{hint}")
 
 
-def _told(found: Named) -> str:
+def _describe(found: Named) -> str:
     title = " ".join(found.title.split())[:60]
     match found.by:
         case "task":

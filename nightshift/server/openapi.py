@@ -114,25 +114,25 @@ def _parameters(endpoint: Endpoint) -> list[Json]:
     named = schema.get("$defs", {})
     for name, each in schema.get("properties", {}).items():
         said = each.pop("description", "")
-        found.append({"name": name, "in": "query", "description": said, "schema": _resolved(each, named)})
+        found.append({"name": name, "in": "query", "description": said, "schema": _resolve(each, named)})
     return found
 
 
-def _resolved(part: Any, named: Json) -> Any:
+def _resolve(part: Any, named: Json) -> Any:
     """A schema with what it refers to in its place: two queries may mean different things by one name.
 
     No text is too short or of another format, and one of several may be empty: a parameter without a value counts as
     not given.
     """
     if isinstance(part, list):
-        return [_resolved(each, named) for each in part]
+        return [_resolve(each, named) for each in part]
     if not isinstance(part, dict):
         return part
     meant = named[part["$ref"].rsplit("/", 1)[1]] if "$ref" in part else {}
-    rest = {key: _resolved(value, named) for key, value in part.items() if key not in {"$ref", "minLength", "format"}}
+    rest = {key: _resolve(value, named) for key, value in part.items() if key not in {"$ref", "minLength", "format"}}
     if "enum" in rest:
         rest["enum"] = [*rest["enum"], ""]
-    return {**_resolved(meant, named), **rest} if meant else rest
+    return {**_resolve(meant, named), **rest} if meant else rest
 
 
 def _path_schema(text: bool) -> Json:

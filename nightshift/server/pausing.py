@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nightshift.core.tasks.states import DaemonState
-from nightshift.server.context import AppContext, settled
+from nightshift.server.context import AppContext, wait_for
 from nightshift.server.schemas import Answer
 
 
@@ -20,4 +20,4 @@ def checkpoint_asked(context: AppContext) -> CheckpointAsked:
     Raises:
         Busy: the database did not take it in time.
     """
-    return CheckpointAsked(asked=settled(context.reads.ask_checkpoint(context.clock())), state=context.status().state)
+    return CheckpointAsked(asked=wait_for(context.reads.ask_checkpoint(context.clock())), state=context.status().state)

@@ -27,7 +27,7 @@ MOST_COMMITS = 500
 
 
 class Reads:
-    """Reads of the daemon's database by views; thread-safe.
+    """Named queries of the daemon's database; thread-safe.
 
     Args:
         database: its database.

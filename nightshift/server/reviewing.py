@@ -9,9 +9,9 @@ from nightshift.core.clock import Clock, utc_now
 from nightshift.core.errors import UnknownCommit
 from nightshift.core.text.masking import Masker
 from nightshift.queue.manager import QueueManager
-from nightshift.report.ranking import ranks, regressed
+from nightshift.report.ranking import find_regressions, ranks
 from nightshift.server.commits import CommitRow, Commits, CommitsQuery, Reviewed, ReviewIn, commit_row
-from nightshift.server.context import settled
+from nightshift.server.context import wait_for
 from nightshift.server.query import BadQuery, moment
 from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.storage.db.database import Database
@@ -55,7 +55,7 @@ class Reviewing:
             drafts=query.drafts,
             span=(moment(query.since), moment(query.until)),
             # Points that were counted know nothing of tests that fail since, which outweigh all else around a commit.
-            riskiest=regressed(self._database, self._clock()) if by_risk else None,
+            riskiest=find_regressions(self._database, self._clock()) if by_risk else None,
         )
         rows = self._rows(found, query.limit, by_risk=by_risk)
         return Commits(
@@ -88,9 +88,9 @@ class Reviewing:
             UnknownCommit: no commit begins so, or several do.
         """
         if asked.undo is not None:
-            done = settled(self._ledger.unread(asked.undo))
+            done = wait_for(self._ledger.unread(asked.undo))
             return Reviewed(commits=self._rows(done), unread=self._state.unread_count())
-        return self._answer() if asked.commit is None else self._answer(entries=self._named(asked.commit.lower()))
+        return self._answer() if asked.commit is None else self._answer(entries=self._matches(asked.commit.lower()))
 
     def entry(self, start: str) -> Commit:
         """The newest entry of the commit whose id begins so.
@@ -102,7 +102,7 @@ class Reviewing:
             raise UnknownCommit("a commit is named by at least four digits of its id")
         return self._entries(start.lower())[0]
 
-    def _named(self, start: str) -> list[int]:
+    def _matches(self, start: str) -> list[int]:
         return [commit.id for commit in self._entries(start)]
 
     def _entries(self, start: str) -> list[Commit]:
@@ -115,5 +115,5 @@ class Reviewing:
         return found
 
     def _answer(self, *, task_id: int | None = None, entries: list[int] | None = None) -> Reviewed:
-        done = settled(self._ledger.review(task_id=task_id, entries=entries))
+        done = wait_for(self._ledger.review(task_id=task_id, entries=entries))
         return Reviewed(commits=self._rows(done), unread=self._state.unread_count())

@@ -10,7 +10,7 @@ from nightshift.core.clock import Moment
 from nightshift.core.tasks.messages import MAX_MESSAGE_CHARS, OwnerMessage
 from nightshift.core.tasks.states import Status
 from nightshift.core.text.strict import without_nul
-from nightshift.server.context import AppContext, settled
+from nightshift.server.context import AppContext, wait_for
 from nightshift.server.formatting import whole
 from nightshift.server.schemas import Answer
 
@@ -56,7 +56,7 @@ def say(context: AppContext, task_id: int, asked: SayIn) -> Said:
         InvalidTask: too much was said to it.
     """
     answering = any(call.task_id == task_id for call in context.live.open())
-    message = settled(context.queue.say(task_id, asked.text, interrupts=asked.interrupt))
+    message = wait_for(context.queue.say(task_id, asked.text, interrupts=asked.interrupt))
     return Said(
         message_id=message.id,
         task_id=task_id,
@@ -65,7 +65,7 @@ def say(context: AppContext, task_id: int, asked: SayIn) -> Said:
     )
 
 
-def said_rows(context: AppContext, task_id: int) -> list[SaidRow]:
+def list_said(context: AppContext, task_id: int) -> list[SaidRow]:
     """List the messages to a task, oldest first."""
     return [_row(context, message) for message in context.queue.said(task_id)]
 

@@ -17,7 +17,7 @@ from nightshift.core.tasks.amending import MAX_NOTE_CHARS, NOTHING, Amendment
 from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.submission import PackageIn
 from nightshift.report.causes import Cause
-from nightshift.server.context import AppContext, settled
+from nightshift.server.context import AppContext, wait_for
 from nightshift.server.query import Bound, Query, moment
 from nightshift.server.schemas import Answer
 from nightshift.server.timeline.forking import ForkIn, Forking
@@ -101,7 +101,7 @@ def _again(context: AppContext, task: FailedTask, asked: SettleIn) -> SettledTas
             is_root = task.ending is not Ending.DEPENDENCY
             packages = (asked.package,) if asked.package else ()
             amendment = Amendment(note=asked.note, packages=packages) if is_root else NOTHING
-            as_task = settled(context.queue.retry(task.id, amendment)).id
+            as_task = wait_for(context.queue.retry(task.id, amendment)).id
     except (TaskError, InvalidTask, UnknownStep) as error:
         return SettledTask(task_id=task.id, ok=False, as_task=None, error=str(error))
     return SettledTask(task_id=task.id, ok=True, as_task=as_task, error="")

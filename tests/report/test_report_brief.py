@@ -10,7 +10,7 @@ from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Spent
 from nightshift.report import brief
-from nightshift.report.brief import Figures, Span, Topic, bounds, told
+from nightshift.report.brief import Figures, Span, Topic, bounds, parts_of
 from nightshift.report.weekly import render, summarise
 from nightshift.storage.db.state_store import StateStore
 from tests.support.history import FIRST, WEEK, History
@@ -21,7 +21,7 @@ NOTHING = Figures(landed=0, failed=0, common=0, spent=Spent())
 
 def line(**fields: object) -> str:
     shown = {"landed": 0, "failed": 0, "common": 0, "spent": Spent(), **fields}
-    return ", ".join(part.text for part in told(Figures(**shown)))  # type: ignore[arg-type]  # of a test's own
+    return ", ".join(part.text for part in parts_of(Figures(**shown)))  # type: ignore[arg-type]  # of a test's own
 
 
 def test_the_line_says_what_landed_failed_cost_and_waits() -> None:
@@ -32,7 +32,7 @@ def test_the_line_says_what_landed_failed_cost_and_waits() -> None:
 
 def test_what_is_nothing_to_speak_of_is_left_out() -> None:
     assert line() == "0 landed"
-    assert [part.topic for part in told(NOTHING)] == [Topic.LANDED]
+    assert [part.topic for part in parts_of(NOTHING)] == [Topic.LANDED]
     assert line(landed=1, failed=1, common=1, needs=1) == "1 landed, 1 failed, 1 needs you"
     assert line(failed=2, common=2, on_branch=1) == "0 landed, 1 left on a branch, 2 failed (all for one cause)"
 

@@ -50,7 +50,7 @@ def test_the_brief_counts_drafts_apart(history: History) -> None:
     assert (found.figures.landed, found.figures.on_branch, found.figures.drafts, found.figures.unread) == (0, 0, 2, 0)
     assert "3 failed (all for one cause), 2 drafts" in found.line
     one = Figures(landed=0, failed=1, common=1, spent=Spent(), drafts=1)
-    assert [(part.topic, part.text) for part in brief.told(one)][-1] == (Topic.DRAFTS, "1 draft")
+    assert [(part.topic, part.text) for part in brief.parts_of(one)][-1] == (Topic.DRAFTS, "1 draft")
 
 
 def test_the_report_lists_each_with_its_tests_and_what_to_do(history: History) -> None:

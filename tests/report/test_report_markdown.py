@@ -11,8 +11,8 @@ from markdown_it.token import Token
 
 from nightshift.core.text.masking import printable
 from nightshift.report.figures import Summary
-from nightshift.report.markdown import aligned
-from nightshift.report.markup import code, escaped, sentence
+from nightshift.report.markdown import align
+from nightshift.report.markup import code, escape, sentence
 from nightshift.report.weekly import render
 from tests.support.hostile_words import hostile_texts
 
@@ -58,7 +58,7 @@ def read(tokens: list[Token]) -> str:
 @example("- l")
 @example("# h")
 def test_a_text_is_read_as_it_is(text: str) -> None:
-    assert read(inline(escaped(text))) == flat(text)
+    assert read(inline(escape(text))) == flat(text)
 
 
 @settings(deadline=None)
@@ -77,15 +77,15 @@ def test_a_sentence_keeps_the_texts_in_it(text: str) -> None:
 @settings(deadline=None)
 @given(st.lists(st.tuples(hostile_texts, hostile_texts), max_size=4))
 def test_a_table_keeps_its_cells_whatever_stands_in_them(rows: list[tuple[str, str]]) -> None:
-    lines = [f"| {escaped(one)} | {code(other, in_table=True)} |" for one, other in rows]
-    found = cells(aligned("\n".join(["| a | b |", "| --- | --- |", *lines])))
+    lines = [f"| {escape(one)} | {code(other, in_table=True)} |" for one, other in rows]
+    found = cells(align("\n".join(["| a | b |", "| --- | --- |", *lines])))
     assert [[read(cell) for cell in row] for row in found[1:]] == [[flat(one), flat(other)] for one, other in rows]
 
 
 @settings(deadline=None)
 @given(st.lists(hostile_texts.filter(flat), min_size=1, max_size=4))
 def test_a_list_keeps_its_items(texts: list[str]) -> None:
-    tokens = READER.parse("\n".join(f"- {escaped(text)}" for text in texts))
+    tokens = READER.parse("\n".join(f"- {escape(text)}" for text in texts))
     kinds = [token.type for token in tokens]
     assert kinds.count("list_item_open") == kinds.count("inline") == len(texts)
     assert [read(t.children or []) for t in tokens if t.type == "inline"] == [flat(text) for text in texts]
@@ -105,11 +105,11 @@ def test_the_whole_report_holds_no_markup_of_a_text_and_nothing_that_moves_a_ter
 
 def test_names_and_paths_of_ours_stay_readable_in_a_terminal() -> None:
     for text in ("tests_passed (+8); 3 files: app/auth.py, a-b.py", "10:30 is 5 % of 1.5 h", "C# & co", "x = y > z"):
-        assert escaped(text) == text
+        assert escape(text) == text
 
 
 def test_figures_line_up_under_their_heads() -> None:
-    assert aligned("| a | n |\n| --- | --: |\n| x | 1 |\n| 日本 | 1,000 |").splitlines() == [
+    assert align("| a | n |\n| --- | --: |\n| x | 1 |\n| 日本 | 1,000 |").splitlines() == [
         "| a    |     n |",
         "| ---- | ----: |",
         "| x    |     1 |",

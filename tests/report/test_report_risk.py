@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nightshift.core.tasks.remarks import Gravity, Remark
 from nightshift.core.tasks.verdicts import Label
-from nightshift.report.risk import AREAS, HIGH, MEDIUM, WEIGHTS, Around, Level, areas_of, is_test, ordered, rank
+from nightshift.report.risk import AREAS, HIGH, MEDIUM, WEIGHTS, Around, Level, areas_of, in_order, is_test, rank
 from nightshift.storage.db.commit_signs import ChangedFile, Signs
 from nightshift.storage.db.report_queries import CommitRow
 
@@ -96,7 +96,7 @@ def test_what_is_decided_comes_last_and_ties_go_to_the_older_commit(order: list[
         replace(SAFE, id=n, label="self_tested" if n % 2 else "verified", reviewed=n == 1, reverted=n == 3)
         for n in range(6)
     ]
-    found = ordered(rank(rows[n], Around()) for n in order)
+    found = in_order(rank(rows[n], Around()) for n in order)
     assert [one.commit.id for one in found] == [5, 0, 2, 4, 1, 3]
 
 

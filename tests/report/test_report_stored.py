@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nightshift.core.text.masking import printable
 from nightshift.report import page, stored
-from nightshift.report.markup import escaped
+from nightshift.report.markup import escape
 from nightshift.report.page import Node
 from nightshift.report.stored import UnknownReport
 from nightshift.report.weekly import render, summarise, write_report
@@ -43,7 +43,7 @@ def texts(*nodes: Node) -> list[str]:
 
 @given(hostile_texts)
 def test_a_text_stays_a_text(text: str) -> None:
-    document = page.read(f"# Title\n\n{escaped(text)}\n\n## Part\n\n| a |\n| --: |\n| {escaped(text)} |\n")
+    document = page.read(f"# Title\n\n{escape(text)}\n\n## Part\n\n| a |\n| --: |\n| {escape(text)} |\n")
     flat = " ".join(printable(text).split())
     assert "".join(texts(*document.lead)).replace("\n", "") == flat
     (table,) = document.sections[0].body

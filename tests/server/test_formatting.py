@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
-from nightshift.server.formatting import LINE_CHARS, shortened
+from nightshift.server.formatting import LINE_CHARS, shorten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Whole:
 
 def test_every_text_of_a_value_is_masked_printable_and_cut() -> None:
     evil, mask = "hunter22 \x1b[1m", Masker(["hunter22"])
-    shown = shortened(Whole(text="y" * 1000, parts=(Part(text=evil),), names={evil: evil}), mask)
+    shown = shorten(Whole(text="y" * 1000, parts=(Part(text=evil),), names={evil: evil}), mask)
     clean = r"*** \x1b[1m"
     assert (len(shown.text), shown.text[-1]) == (LINE_CHARS, "…")
     assert shown.parts == (Part(text=clean),)
@@ -34,6 +34,6 @@ def test_every_text_of_a_value_is_masked_printable_and_cut() -> None:
 
 
 def test_what_is_no_text_stays_as_it_is() -> None:
-    shown = shortened(Whole(text="", parts=(Part(text=""),)), str)
+    shown = shorten(Whole(text="", parts=(Part(text=""),)), str)
     assert (shown.number, shown.parts[0].phase) == (7, Phase.CODING)
     assert shown.parts[0].phase is Phase.CODING

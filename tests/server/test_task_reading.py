@@ -12,7 +12,7 @@ from nightshift.core.tasks.attempt_state import AttemptState, Step
 from nightshift.core.tasks.brief import Brief, Question
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.server.context import AppContext
-from nightshift.server.timeline.task_reading import shown_findings
+from nightshift.server.timeline.task_reading import show_findings
 from nightshift.storage.memory import recall_log
 from nightshift.storage.memory.recall_log import Assignment, Recalled
 from tests.support.app_context import Client
@@ -124,4 +124,4 @@ def test_hostile_words_are_printable_and_masked_as_data(client: Client, context:
 
 @pytest.mark.parametrize("data", [{}, {"findings": None}, {"findings": "all"}, {"findings": [1, None, "x"]}])
 def test_data_of_another_shape_shows_nothing(data: dict[str, object]) -> None:
-    assert shown_findings(data, str) == []
+    assert show_findings(data, str) == []

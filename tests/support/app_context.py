@@ -35,7 +35,7 @@ from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
 from nightshift.queue.manager import QueueManager
 from nightshift.report.weekly import summarise, write_report
-from nightshift.report.weeks import asked_span
+from nightshift.report.weeks import choose_span
 from nightshift.server.context import AppContext
 from nightshift.server.serving.host import Host
 from nightshift.server.serving.listen import Listen
@@ -99,7 +99,7 @@ class Reporting:
         self._database, self._folder = database, folder
 
     def __call__(self, week: str) -> Path:
-        return write_report(summarise(self._database, *asked_span(self._database, week, utc_now(), 7)), self._folder)
+        return write_report(summarise(self._database, *choose_span(self._database, week, utc_now(), 7)), self._folder)
 
 
 def make_desk(folder: Path) -> AppContext:

@@ -20,7 +20,7 @@ from nightshift.core.tasks.benchmarked import Benchmarked
 from nightshift.core.text.formats import money, percent
 from nightshift.models.routing import prior_of
 from nightshift.report.benchmark.arms import from_file, of_models
-from nightshift.report.benchmark.choice import LEAST_ITEMS, Choice, chosen
+from nightshift.report.benchmark.choice import LEAST_ITEMS, Choice, choose
 from nightshift.report.benchmark.markdown import render
 from nightshift.report.benchmark.mining import Filter, Passed, account
 from nightshift.report.benchmark.results import Item
@@ -151,7 +151,7 @@ def use(session: Session, repo: str, *, mode: str | None, yes: bool, off: bool) 
         session.print({"used": []}, Cell(words))
         return Exit.OK
     with results_of(settings.benchmark_db_path, repo) as (store, root):
-        found = chosen(report_of(store, root, Mode(mode) if mode else None, settings.model_cutoffs).arms)
+        found = choose(report_of(store, root, Mode(mode) if mode else None, settings.model_cutoffs).arms)
     if not found:
         raise BenchmarkError(
             f"{root}: no model has {LEAST_ITEMS} results without memory; `nightshift bench run {shlex.quote(root)}` "

@@ -15,7 +15,7 @@ from nightshift.core.errors import ConfigError, NightshiftError
 from nightshift.core.program import format_command
 from nightshift.core.text.masking import Masker
 from nightshift.report.weekly import summarise, write_report
-from nightshift.report.weeks import asked_span
+from nightshift.report.weeks import choose_span
 from nightshift.storage.db.database import Database
 
 SINCE_CHECKPOINT = "now"
@@ -34,7 +34,7 @@ def report(session: Session, week: str) -> int:
     with Database(settings.db_path, readonly=True) as database:
         try:
             asked = "" if week == SINCE_CHECKPOINT else week
-            since, until = asked_span(database, asked, utc_now(), settings.checkpoint_days)
+            since, until = choose_span(database, asked, utc_now(), settings.checkpoint_days)
         except ValueError as error:
             raise click.UsageError(f"report: {error}.") from None
         summary = summarise(database, since, until)

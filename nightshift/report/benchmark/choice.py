@@ -33,7 +33,7 @@ class Choice:
     measured: Benchmarked
 
 
-def chosen(arms: Iterable[ArmFigures]) -> tuple[Choice, ...]:
+def choose(arms: Iterable[ArmFigures]) -> tuple[Choice, ...]:
     """An arm for each model that has one with enough items; by the model's name."""
     fit = [one for one in arms if one.arm.model and not one.arm.memory and one.solved.whole >= LEAST_ITEMS]
     labels = sorted({one.arm.label for one in fit})

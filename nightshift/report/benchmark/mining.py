@@ -84,7 +84,7 @@ def mine(repo: str, commits: Iterable[ChangingCommit], store: BenchmarkStore) ->
 def looked_at(repo: str, commit: ChangingCommit) -> Candidate | Dropped:
     """Make a candidate of a commit, or name the filter that drops it, by the history alone."""
     key = key_of(repo, commit.id)
-    if failed := next(_failed(commit), None):
+    if failed := next(_faults(commit), None):
         subject = subject_of(commit.message)
         filter_, reason = failed
         return Dropped(key=key, repo=repo, commit=commit.id, subject=subject, filter=filter_.name, reason=reason)
@@ -111,7 +111,7 @@ def account(store: BenchmarkStore, repo: str) -> tuple[Passed, ...]:
     return tuple(lines)
 
 
-def _failed(commit: ChangingCommit) -> Iterator[tuple[Filter, str]]:
+def _faults(commit: ChangingCommit) -> Iterator[tuple[Filter, str]]:
     sources, tests = _of(commit.files, Part.SOURCE), _of(commit.files, Part.TEST)
     if len(commit.parents) != 1:
         yield Filter.MERGE, f"it has {len(commit.parents) or 'no'} parents"

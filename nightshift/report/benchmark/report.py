@@ -15,7 +15,7 @@ from statistics import fmean
 
 from nightshift.core.shares import Interval, Share, wilson
 from nightshift.report.benchmark.results import Arm, Item, Result
-from nightshift.report.benchmark.statistics import LEVEL, Pairs, holm, paired
+from nightshift.report.benchmark.statistics import LEVEL, Pairs, holm, pair_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,14 +149,14 @@ def fold(
         return tuple(sorted((one for one in found if one.solved.whole), key=_rank))
 
     ours, begun = ranked(results), [one for each in rounds if (one := ranked(each))]
-    uplift = compared(begun[-1], uplift_alone=True) if begun else []
+    uplift = compare(begun[-1], uplift_alone=True) if begun else []
     learning = RoundFigures(rounds=tuple(begun), comparisons=tuple(uplift)) if begun else None
     return BenchmarkReport(
-        repo=repo, mode=mode, items=len(items), arms=ours, comparisons=tuple(compared(ours)), learning=learning
+        repo=repo, mode=mode, items=len(items), arms=ours, comparisons=tuple(compare(ours)), learning=learning
     )
 
 
-def compared(arms: Sequence[ArmFigures], *, uplift_alone: bool = False) -> list[Comparison]:
+def compare(arms: Sequence[ArmFigures], *, uplift_alone: bool = False) -> list[Comparison]:
     """Each two arms that have worked on the same items, given the best first; or those that differ in memory alone."""
     found = [_comparison(one, other) for one, other in combinations(arms, 2)]
     found = [each for each in found if each.pairs.count and (each.is_uplift or not uplift_alone)]
@@ -168,10 +168,10 @@ def compared(arms: Sequence[ArmFigures], *, uplift_alone: bool = False) -> list[
 def _comparison(one: ArmFigures, other: ArmFigures) -> Comparison:
     is_uplift = replace(one.arm, name="", memory=False) == replace(other.arm, name="", memory=False)
     first, second = (other, one) if is_uplift and other.arm.memory else (one, other)
-    pairs = paired(first.outcomes, second.outcomes)
+    pairs = pair_up(first.outcomes, second.outcomes)
     if not is_uplift and pairs.only_second > pairs.only_first:  # of the items that both have worked on
         first, second = second, first
-        pairs = paired(first.outcomes, second.outcomes)
+        pairs = pair_up(first.outcomes, second.outcomes)
     return Comparison(
         first=first.arm.name,
         second=second.arm.name,
@@ -188,7 +188,7 @@ def _rank(figures: ArmFigures) -> tuple[float, float, str]:
 
 def _arm(arm: Arm, results: Sequence[Result], items: Mapping[str, Item], cutoffs: Mapping[str, date]) -> ArmFigures:
     ours = [(items[one.item], one) for one in results if one.item in items]
-    solved = _solved(one for _, one in ours)
+    solved = _share_solved(one for _, one in ours)
     cutoff = cutoffs.get(arm.label, cutoffs.get(arm.model))
     since = datetime.combine(cutoff, time.max, UTC) if cutoff else None
     return ArmFigures(
@@ -196,7 +196,7 @@ def _arm(arm: Arm, results: Sequence[Result], items: Mapping[str, Item], cutoffs
         solved=solved,
         interval=wilson(solved),
         cutoff=cutoff,
-        after_cutoff=_solved(one for item, one in ours if item.committed_at > since) if since else None,
+        after_cutoff=_share_solved(one for item, one in ours if item.committed_at > since) if since else None,
         format_errors=Share(sum(one.format_errors > 0 for _, one in ours), len(ours)),
         cost_usd=sum(one.cost_usd for _, one in ours),
         tokens=_mean([one.tokens_in + one.tokens_out for _, one in ours]),
@@ -207,7 +207,7 @@ def _arm(arm: Arm, results: Sequence[Result], items: Mapping[str, Item], cutoffs
     )
 
 
-def _solved(results: Iterable[Result]) -> Share:
+def _share_solved(results: Iterable[Result]) -> Share:
     told = [one.solved for one in results]
     return Share(sum(told), len(told))
 

@@ -96,7 +96,7 @@ def waiting(store: BenchmarkStore, run: Run) -> list[Turn]:
         Turn(arms[name], items[key], number)
         for number in rounds
         for place, key in enumerate(run.items)
-        for name in _turned(run.arms, place)
+        for name in _rotate(run.arms, place)
         if (key, name, number) not in done and key in items
     ]
 
@@ -131,28 +131,28 @@ async def work(
     """
     for turn in waiting(store, run):
         if why := await may_begin():
-            return _ended(store, run, RunState.STOPPED, why, clock)
+            return _end(store, run, RunState.STOPPED, why, clock)
         if store.run(run.key).state is RunState.STOPPED:
             return store.run(run.key)
         left_usd = budget.left_usd
         if left_usd is not None and left_usd <= 0:
-            return _ended(store, run, RunState.STOPPED, "the budget is spent", clock)
+            return _end(store, run, RunState.STOPPED, "the budget is spent", clock)
         result = await attempt(turn, left_usd)
         if isinstance(result, BrokenOff):
-            return _ended(store, run, RunState.STOPPED, result.reason, clock)
+            return _end(store, run, RunState.STOPPED, result.reason, clock)
         if run.rounds > 1:
             store.add_round_result(result, run.key, turn.round)
         else:
             store.add_result(result, run.mode)
         tell(result)
-    return _ended(store, run, RunState.DONE, "", clock)
+    return _end(store, run, RunState.DONE, "", clock)
 
 
-def _ended(store: BenchmarkStore, run: Run, state: RunState, reason: str, clock: Clock) -> Run:
+def _end(store: BenchmarkStore, run: Run, state: RunState, reason: str, clock: Clock) -> Run:
     store.end_run(run.key, state, reason, clock())
     return store.run(run.key)
 
 
-def _turned(names: Sequence[str], number: int) -> Sequence[str]:
+def _rotate(names: Sequence[str], number: int) -> Sequence[str]:
     first = number % len(names)
     return (*names[first:], *names[:first])

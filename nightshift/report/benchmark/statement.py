@@ -48,13 +48,13 @@ class Statement:
     leaked: tuple[str, ...] = ()
 
 
-def missed_name(message: str) -> str | None:
+def missing_name(message: str) -> str | None:
     """The name that a failure misses, where it says nothing else; None for any other failure."""
     found = next((match for pattern in _MISSED if (match := pattern.search(message))), None)
     return found["name"].rpartition(".")[2] if found else None
 
 
-def stated(
+def write_statement(
     message: str, change: Change, before: Mapping[str, str], tests: Iterable[str], missed: Collection[str]
 ) -> Statement:
     """The words of a commit as a task.
@@ -108,7 +108,7 @@ def _signatures(change: Change, wanted: Collection[str]) -> Iterator[tuple[str, 
             tree = parse(text) if path.endswith(".py") else None
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-        for owner, node in _defined(tree) if tree else ():
+        for owner, node in _definitions(tree) if tree else ():
             place = f"in the class `{owner}`, `{path}`" if owner else f"in `{path}`"
             for name in _attributes(node) & set(wanted) if owner else ():
                 yield name, f"the attribute `{name}` {place}"
@@ -116,15 +116,15 @@ def _signatures(change: Change, wanted: Collection[str]) -> Iterator[tuple[str, 
                 yield name, f"`{_signature(node)}` {place}"
 
 
-def _defined(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.stmt]]:
+def _definitions(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.stmt]]:
     """Yield the definitions of a module or a class, each with the name of the class around it."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign):
             yield owner, node
         if isinstance(node, ast.ClassDef):
-            yield from _defined(node, f"{owner}.{node.name}".lstrip("."))
+            yield from _definitions(node, f"{owner}.{node.name}".lstrip("."))
         elif isinstance(node, ast.If | ast.Try):
-            yield from _defined(node, owner)
+            yield from _definitions(node, owner)
 
 
 def _names(node: ast.stmt) -> set[str]:

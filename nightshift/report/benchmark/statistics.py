@@ -79,7 +79,7 @@ class Pairs:
         return (max(0.0, cross - n / 2) if cross > 0 else cross) / margins
 
 
-def paired(first: Mapping[str, bool], second: Mapping[str, bool]) -> Pairs:
+def pair_up(first: Mapping[str, bool], second: Mapping[str, bool]) -> Pairs:
     """Compare two arms by what each solved; items that one of them has not worked on do not count."""
     seen = [(first[item], second[item]) for item in first.keys() & second.keys()]
     return Pairs(

@@ -295,10 +295,10 @@ _COLUMNS = {"commit": "commit_id"}
 
 
 def _row(value: Candidate | Dropped | Item | Arm | Result) -> dict[str, rows.Value]:
-    return {_COLUMNS.get(name, name): _stored(one) for name, one in asdict(value).items()}
+    return {_COLUMNS.get(name, name): _cell(one) for name, one in asdict(value).items()}
 
 
-def _stored(value: object) -> rows.Value:
+def _cell(value: object) -> rows.Value:
     if isinstance(value, datetime):
         return to_text(value)
     if isinstance(value, tuple):

@@ -30,10 +30,10 @@ def results_of(path: Path, repo: str) -> Iterator[tuple[BenchmarkStore, str]]:
     except StoreMissing:
         raise _unknown(repo) from None
     with store:
-        yield store, known_repo(store, repo)
+        yield store, find_repo(store, repo)
 
 
-def known_repo(store: BenchmarkStore, repo: str) -> str:
+def find_repo(store: BenchmarkStore, repo: str) -> str:
     """The path under which the repository of a folder is known.
 
     Raises:

@@ -21,7 +21,7 @@ from nightshift.git.manager import GitManager
 from nightshift.report.benchmark.commit_parts import CommitParts, NotText, read_parts
 from nightshift.report.benchmark.mining import Filter
 from nightshift.report.benchmark.results import Item
-from nightshift.report.benchmark.statement import missed_name, stated
+from nightshift.report.benchmark.statement import missing_name, write_statement
 from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped
 from nightshift.verdict.runner import SuiteRunner
 
@@ -85,9 +85,9 @@ class Validation:
         """
         copy = self._folder / candidate.commit
         try:
-            return await self._validated(candidate, *await asyncio.to_thread(self._trees, candidate, copy))
+            return await self._run_tests(candidate, *await asyncio.to_thread(self._trees, candidate, copy))
         except NotText as error:
-            return _dropped(candidate, Filter.TEXT, str(error))
+            return _drop(candidate, Filter.TEXT, str(error))
         finally:
             await asyncio.to_thread(shutil.rmtree, copy, ignore_errors=True)
 
@@ -96,38 +96,38 @@ class Validation:
         made = self._git.copy_of(candidate.repo, candidate.parent, copy)
         return self._git.tree(str(copy), made), self._git.tree(candidate.repo, candidate.commit)
 
-    async def _validated(self, candidate: Candidate, before: Tree, after: Tree) -> Item | Dropped:
+    async def _run_tests(self, candidate: Candidate, before: Tree, after: Tree) -> Item | Dropped:
         parts = await asyncio.to_thread(read_parts, before, after)
         job = job_of(before, parts, (await environment_of(before, self._environments)).digest, {})
         right = job_of(before, parts, job.environment, parts.change)
         first = Observed(before=await self._suite.observe(job), after=await self._suite.observe(right))
         if not _passing(first.after):
-            return _dropped(candidate, Filter.UNUSABLE, first.after.reason or "none of its tests passes after it")
+            return _drop(candidate, Filter.UNUSABLE, first.after.reason or "none of its tests passes after it")
         if not first.fixed:
-            return _dropped(candidate, Filter.PASSING, f"{len(first.kept)} tests pass before it as after it")
+            return _drop(candidate, Filter.PASSING, f"{len(first.kept)} tests pass before it as after it")
         fixed = first.fixed
         for _ in range(TIMES - 1):
             again = Observed(before=await self._suite.observe(job), after=await self._suite.observe(right))
             fixed &= again.fixed
         if not fixed:
-            return _dropped(candidate, Filter.FLAKY, f"{min(first.fixed)} does not end the same each time")
+            return _drop(candidate, Filter.FLAKY, f"{min(first.fixed)} does not end the same each time")
         verdict = await self._suite.judge(right)
         if not verdict.passed:
-            return _dropped(candidate, Filter.FAILING, verdict.reason)
+            return _drop(candidate, Filter.FAILING, verdict.reason)
         return self._item(candidate, parts, before, first, fixed)
 
     def _item(
         self, candidate: Candidate, parts: CommitParts, before: Tree, seen: Observed, fixed: frozenset[str]
     ) -> Item | Dropped:
-        missed = dict(_missed(seen, fixed))
+        missed = dict(_names_missing(seen, fixed))
         old = {path: text for path in parts.change if (text := text_of(before, path)) is not None}
         tests = {**parts.tests, **parts.support}
-        statement = stated(candidate.message, parts.change, old, tests.values(), set(missed.values()))
+        statement = write_statement(candidate.message, parts.change, old, tests.values(), set(missed.values()))
         if not statement.text:
-            return _dropped(candidate, Filter.LEAK, f"its subject names {', '.join(statement.leaked[:3])}")
+            return _drop(candidate, Filter.LEAK, f"its subject names {', '.join(statement.leaked[:3])}")
         judged = sorted(id_ for id_ in fixed if missed.get(id_) not in statement.unnamed)
         if not judged:
-            return _dropped(candidate, Filter.NAMES, f"nothing tells of {', '.join(sorted(statement.unnamed)[:3])}")
+            return _drop(candidate, Filter.NAMES, f"nothing tells of {', '.join(sorted(statement.unnamed)[:3])}")
         return Item(
             key=candidate.key,
             repo=candidate.repo,
@@ -167,16 +167,16 @@ async def environment_of(tree: Tree, environments: EnvironmentStore | None) -> E
         return NO_ENVIRONMENT  # the tests then say what is missing
 
 
-def _missed(seen: Observed, fixed: frozenset[str]) -> Iterator[tuple[str, str]]:
+def _names_missing(seen: Observed, fixed: frozenset[str]) -> Iterator[tuple[str, str]]:
     """Of tests that fail before the commit for want of a name alone: their ids with the name."""
     messages = {one.id: one.message for one in seen.before.results}
     for id_ in fixed:
         bare, path = id_.partition("[")[0], id_.partition("::")[0]
-        if name := missed_name(messages.get(id_) or messages.get(bare) or messages.get(path) or ""):
+        if name := missing_name(messages.get(id_) or messages.get(bare) or messages.get(path) or ""):
             yield id_, name
 
 
-def _dropped(candidate: Candidate, filter_: Filter, reason: str) -> Dropped:
+def _drop(candidate: Candidate, filter_: Filter, reason: str) -> Dropped:
     return Dropped(
         key=candidate.key,
         repo=candidate.repo,

@@ -31,11 +31,11 @@ class Access:
         if not token:
             raise ValueError("an empty token opens to everybody")
         self._token = token
-        self.session = self._derived("session")
-        self.cookie_name = f"nightshift_{self._derived('cookie')[:8]}"
+        self.session = self._derive("session")
+        self.cookie_name = f"nightshift_{self._derive('cookie')[:8]}"
         self._attempts = Attempts()
 
-    def _derived(self, purpose: str) -> str:
+    def _derive(self, purpose: str) -> str:
         return hmac.new(self._token.encode(), purpose.encode(), hashlib.sha256).hexdigest()
 
     def admits(self, scope: Scope) -> bool:
@@ -48,7 +48,7 @@ class Access:
         if scheme.lower() == "bearer":
             return self.admits_token(scope, sent.strip())
         # A session is too long to be guessed, so it is not counted.
-        session = self._sent_session(header(scope, b"cookie") or "")
+        session = self._read_session(header(scope, b"cookie") or "")
         return session is not None and _same(session, self.session)
 
     def admits_token(self, scope: Scope, sent: str) -> bool:
@@ -58,7 +58,7 @@ class Access:
         self._attempts.failed(scope["client"][0] if scope.get("client") else "socket")
         return False
 
-    def _sent_session(self, cookies: str) -> str | None:
+    def _read_session(self, cookies: str) -> str | None:
         pairs = (part.strip().partition("=") for part in cookies.split(";"))
         return next((value for name, _, value in pairs if name == self.cookie_name), None)
 

@@ -105,7 +105,7 @@ class Guard:
         """Let the request through, or answer it here."""
         if scope["type"] != "http":
             return
-        hardened = _hardened(send)
+        hardened = _harden(send)
         try:
             scope = self._without_sub_path(scope)
             self._check(scope)
@@ -196,7 +196,7 @@ def _token_needed(scope: Scope) -> Refused:
     return Refused(401, f"this needs the token: {how}", headers=[(b"www-authenticate", b"Bearer")])
 
 
-def _hardened(send: Send) -> Send:
+def _harden(send: Send) -> Send:
     async def sender(message: Message) -> None:
         if message["type"] == "http.response.start":
             present = {name.lower() for name, _ in message["headers"]}

@@ -15,7 +15,7 @@ from nightshift.core.tasks.projects import WHOLE, Scope
 from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.task import Task
 from nightshift.server.context import AppContext
-from nightshift.server.diffs.changes import Diff, FileDiff, FileText, OpenTree, State, compared, file_text
+from nightshift.server.diffs.changes import Diff, FileDiff, FileText, OpenTree, State, compare, file_text
 from nightshift.server.formatting import short
 from nightshift.storage.db.state_store import Commit
 from nightshift.storage.db.step_store import StepRow
@@ -61,7 +61,7 @@ class CaseFiles:
     def of_task(self, only: str | None = None) -> Diff:
         """Compare the files before and after the task: its last commit or draft, or its newest attempt so far."""
         if (entry := self._entry()) is not None:
-            before = self._begun(entry)
+            before = self._state_at_start(entry)
             after = State(name=f"commit {entry.commit[:12]}", texts={}, open_tree=self._tree(entry.commit))
             found = self._diff("task", before, after, only, commit=entry.commit)
             found = found.model_copy(update={"files": self._with_mutants(found.files, entry, after)})
@@ -79,7 +79,7 @@ class CaseFiles:
         before = State(name="the files that the task began with", texts=given, open_tree=after.open_tree)
         return self._diff("task", before, after, only, note="" if entry is None else "its commit cannot be read; ")
 
-    def _begun(self, entry: Commit) -> State:
+    def _state_at_start(self, entry: Commit) -> State:
         """The parent of a commit, with the files that came with the task and are new there."""
         parent = State(name=f"{entry.base[:12]}, its parent", texts={}, open_tree=self._tree(entry.base))
         new = {path: text for path, text in self._task.spec.files.items() if path not in parent.entries()}
@@ -161,9 +161,9 @@ class CaseFiles:
 
     def _tree(self, commit: str, scope: Scope = WHOLE) -> OpenTree:
         """Opens the tree of a commit or of a project in it, when it is asked for; the same one for each of them."""
-        return self._trees.setdefault((commit, scope), partial(self._opened, commit, scope))
+        return self._trees.setdefault((commit, scope), partial(self._read_tree, commit, scope))
 
-    def _opened(self, commit: str, scope: Scope) -> Tree:
+    def _read_tree(self, commit: str, scope: Scope) -> Tree:
         scope = replace(scope, given=(*self._task.spec.files, *self._task.spec.tests))
         return scope.of(self._context.tree(self._task.spec.repo, commit))
 
@@ -199,7 +199,7 @@ class CaseFiles:
         commit: str | None = None,
         note: str = "",
     ) -> Diff:
-        files, left_out = compared(before, after, self._context.mask, only=only)
+        files, left_out = compare(before, after, self._context.mask, only=only)
         fault = before.fault or after.fault
         note = f"{note}what the files were before cannot be read, so all lines count as added: {fault}" if fault else ""
         return Diff(

@@ -106,7 +106,7 @@ class State:
 _ASK_ALONE = Difference(note="ask for this file alone to see it")
 
 
-def compared(before: State, after: State, mask: Mask, *, only: str | None = None) -> tuple[list[FileDiff], int]:
+def compare(before: State, after: State, mask: Mask, *, only: str | None = None) -> tuple[list[FileDiff], int]:
     """The files that differ, in order, and how many were left out.
 
     Args:

@@ -78,7 +78,7 @@ def difference(before: str, after: str, path: str) -> Difference:
     added = sum(end - start for kind, _, _, start, end in opcodes if kind != "equal")
     removed = sum(end - start for kind, start, end, _, _ in opcodes if kind != "equal")
     sides = _Sides(old=marking.lines_of(before, path), new=marking.lines_of(after, path), texts=(old, new))
-    hunks = tuple(_hunk(sides, group) for group in _grouped(opcodes)) if added or removed else ()
+    hunks = tuple(_hunk(sides, group) for group in _group(opcodes)) if added or removed else ()
     return Difference(added=added, removed=removed, hunks=hunks, note=_unseen(before, after, hunks))
 
 
@@ -132,7 +132,7 @@ class _Known(SequenceMatcher[str]):
         return self._found
 
 
-def _grouped(opcodes: list[_Opcode]) -> list[list[_Opcode]]:
+def _group(opcodes: list[_Opcode]) -> list[list[_Opcode]]:
     """Runs of changes with a few lines around them."""
     return [
         [(kind, a, b, c, d) for kind, a, b, c, d in group] for group in _Known(opcodes).get_grouped_opcodes(CONTEXT)
@@ -151,16 +151,16 @@ def _lines(sides: _Sides, code: _Opcode) -> list[DiffLine]:
             DiffLine(kind="same", old=at + 1, new=new_start + at - start + 1, parts=_at(sides.old, at))
             for at in range(start, end)
         ]
-    marks = [_changed_words(sides, start + n, new_start + n) for n in range(min(end - start, new_end - new_start))]
-    gone = [_marked("gone", sides.old, at, marks, at - start, 0) for at in range(start, end)]
-    added = [_marked("added", sides.new, at, marks, at - new_start, 1) for at in range(new_start, new_end)]
+    marks = [_find_changes(sides, start + n, new_start + n) for n in range(min(end - start, new_end - new_start))]
+    gone = [_mark("gone", sides.old, at, marks, at - start, 0) for at in range(start, end)]
+    added = [_mark("added", sides.new, at, marks, at - new_start, 1) for at in range(new_start, new_end)]
     return [*gone, *added]
 
 
 _Marks = tuple[list[tuple[int, int]], list[tuple[int, int]]]
 
 
-def _marked(kind: Kind, lines: Sequence[Line], at: int, marks: list[_Marks], number: int, side: int) -> DiffLine:
+def _mark(kind: Kind, lines: Sequence[Line], at: int, marks: list[_Marks], number: int, side: int) -> DiffLine:
     found = marks[number][side] if number < len(marks) else []
     numbers = (at + 1, None) if side == 0 else (None, at + 1)
     return DiffLine(kind=kind, old=numbers[0], new=numbers[1], parts=marking.cut_at(_at(lines, at), found, "w"))
@@ -170,7 +170,7 @@ def _at(lines: Sequence[Line], at: int) -> Line:
     return lines[at] if at < len(lines) else ()
 
 
-def _changed_words(sides: _Sides, old: int, new: int) -> _Marks:
+def _find_changes(sides: _Sides, old: int, new: int) -> _Marks:
     """The ranges of both lines that differ; none where they have too little in common, or too many words."""
     first, second = marking.words(sides.texts[0][old]), marking.words(sides.texts[1][new])
     if max(len(first), len(second)) > MOST_WORDS:

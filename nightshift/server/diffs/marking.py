@@ -49,11 +49,11 @@ def lines_of(text: str, path: str) -> Sequence[Line]:
     plain = text.split("\n")
     if not language or len(text) > MOST_CHARS or max(map(len, plain)) > MOST_LINE:
         return [(("", line),) if line else () for line in plain]
-    return _highlighted(text, language)
+    return _highlight(text, language)
 
 
 @lru_cache(maxsize=64)
-def _highlighted(text: str, language: str) -> Sequence[Line]:
+def _highlight(text: str, language: str) -> Sequence[Line]:
     found: list[Line] = []
     line: list[Piece] = []
     for kind, value in _lexer(language).get_tokens(text):

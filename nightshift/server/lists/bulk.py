@@ -144,7 +144,7 @@ def act_on_many(queue: QueueManager, asked: BulkIn) -> BulkDone:
         known = queue.statuses(ids)
         matched, fitting = len(ids), sum(status in FITTING[asked.action] for status in known.values())
     else:
-        wanted, fits = _wanted(asked.filter or FilterIn()), FITTING[asked.action]
+        wanted, fits = _filter_of(asked.filter or FilterIn()), FITTING[asked.action]
         meant = fits & (wanted.statuses or fits)
         behind = Place(value=asked.after, task_id=asked.after)
         # Oldest first: retried so, what others depend on comes before them.
@@ -152,18 +152,18 @@ def act_on_many(queue: QueueManager, asked: BulkIn) -> BulkDone:
         matched, fitting = found.total(wanted.statuses), found.total(meant) if meant else 0
         ids = [place.task_id for place in found.places[:MAX_AT_ONCE]] if meant else []
         more = ids[-1] if meant and len(found.places) > MAX_AT_ONCE else None
-    results = [] if asked.dry_run else _done(queue, asked, ids)
+    results = [] if asked.dry_run else _act(queue, asked, ids)
     return BulkDone(matched=matched, fitting=fitting, results=results, next_after=None if asked.dry_run else more)
 
 
-def _wanted(asked: FilterIn) -> TaskFilter:
+def _filter_of(asked: FilterIn) -> TaskFilter:
     return TaskFilter(
         statuses=asked.status, text=asked.q.strip(), kind=asked.kind, repo=asked.repo, since=moment(asked.since),
         until=moment(asked.until),
     )  # fmt: skip
 
 
-def _done(queue: QueueManager, asked: BulkIn, ids: list[int]) -> list[BulkResult]:
+def _act(queue: QueueManager, asked: BulkIn, ids: list[int]) -> list[BulkResult]:
     acts: dict[Action, Callable[[int], Future[Task]]] = {
         Action.CANCEL: queue.cancel,
         Action.RETRY: queue.retry,

@@ -61,9 +61,9 @@ class OwnApi:
 
     async def send(self, request: Request) -> Reply:
         """Send one request."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._sent, request)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._send, request)
 
-    def _sent(self, request: Request) -> Reply:
+    def _send(self, request: Request) -> Reply:
         sent = None if request.body is None else json.dumps(request.body)
         kind = None if sent is None else "application/json"
         with self._app.test_client(use_cookies=False) as client:

@@ -48,7 +48,7 @@ class McpRoute:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         try:
-            handler = self._handler or await self._started()
+            handler = self._handler or await self._start()
         except Refused as refused:
             await refuse(send, refused)
             return
@@ -64,7 +64,7 @@ class McpRoute:
             self._installing.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _started(self) -> App:
+    async def _start(self) -> App:
         if find_spec(EXTRA) is None:
             self._install()
             raise Refused(503, "the packages for MCP are being installed; try again in a minute", headers=_SOON)

@@ -122,7 +122,7 @@ class Tools:
         if both := sorted((more or {}).keys() & {"description", "priority", *named}):
             raise ResourceError(f"more: {both[0]} is given twice; leave it out there")
         body = {"description": description, "priority": priority, **named, **(more or {})}
-        status, sent = await self._asked(Submitted, Request(method="POST", path="/api/task", body=body))
+        status, sent = await self._ask(Submitted, Request(method="POST", path="/api/task", body=body))
         return Submission(task_id=sent.task_id, status=sent.status, new=status == 201, differs=sent.differs)
 
     async def get_task(self, task_id: TaskId) -> TaskState:
@@ -156,7 +156,7 @@ class Tools:
     ) -> TaskList:
         """Tasks, the newest first."""
         query = {"status": ",".join(status or ()), "q": text, "limit": limit, "cursor": cursor}
-        page = await self._got(Tasks, "/api/tasks", query)
+        page = await self._get(Tasks, "/api/tasks", query)
         return TaskList(tasks=tuple(map(line_of, page.tasks)), total=page.total, cursor=page.next)
 
     async def list_questions(self) -> list[Question]:
@@ -180,7 +180,7 @@ class Tools:
     ) -> LogPage:
         """Lines of the log, oldest first: the newest ones, or those after a place."""
         query = {"task": task_id, "after": after, "level": level, "limit": limit}
-        page = await self._got(Logs, "/api/logs", query)
+        page = await self._get(Logs, "/api/logs", query)
         return LogPage(lines=tuple(map(log_text, page.events)), last_id=page.last_id)
 
     async def search_lessons(
@@ -189,7 +189,7 @@ class Tools:
         limit: Annotated[int, Field(ge=1, le=50)] = 5,
     ) -> list[Lesson]:
         """Lessons from earlier failures that are nearest to a text in meaning."""
-        found = await self._got(Lessons, "/api/lessons", {"like": text, "limit": limit})
+        found = await self._get(Lessons, "/api/lessons", {"like": text, "limit": limit})
         return [lesson_of(row) for row in found.lessons]
 
     async def answer(
@@ -197,7 +197,7 @@ class Tools:
     ) -> Question:
         """Answer what a task asked; it goes on with its last answer. Only of kind `question`; approve the others."""
         path = f"/api/approvals/{approval_id}/answer"
-        return question_of(await self._posted(ApprovalRow, path, {"answer": text}))
+        return question_of(await self._post(ApprovalRow, path, {"answer": text}))
 
     async def approve(
         self,
@@ -207,11 +207,11 @@ class Tools:
     ) -> Question:
         """Grant or deny what a task asks for. It is the owner's decision: do it only where he told you to."""
         body = {"granted": granted, "answer": remark}
-        return question_of(await self._posted(ApprovalRow, f"/api/approvals/{approval_id}", body))
+        return question_of(await self._post(ApprovalRow, f"/api/approvals/{approval_id}", body))
 
     async def cancel(self, task_id: TaskId) -> TaskLine:
         """Cancel a task; a running one ends at its next safe point. What it committed stays."""
-        return await self._moved(task_id, "cancel")
+        return await self._move(task_id, "cancel")
 
     async def retry(
         self,
@@ -219,7 +219,7 @@ class Tools:
         from_draft: Annotated[bool, Field(description="begin with the change of its draft")] = False,
     ) -> TaskLine:
         """Queue a task again that failed or was cancelled."""
-        return await self._moved(task_id, "retry", {"from_draft": True} if from_draft else None)
+        return await self._move(task_id, "retry", {"from_draft": True} if from_draft else None)
 
     async def say(
         self,
@@ -229,28 +229,28 @@ class Tools:
     ) -> Said:
         """Say something to a task that is open, in its owner's name: every request to a model has it from now on."""
         body = {"text": text, "interrupt": interrupt}
-        return (await self._asked(Said, Request(method="POST", path=f"/api/task/{task_id}/say", body=body)))[1]
+        return (await self._ask(Said, Request(method="POST", path=f"/api/task/{task_id}/say", body=body)))[1]
 
     async def _state(self, task_id: int) -> TaskState:
         """Read the state of a task."""
-        task = await self._got(TaskDetail, f"/api/task/{task_id}")
+        task = await self._get(TaskDetail, f"/api/task/{task_id}")
         return state_of(task, await self._questions(task_id) if task.status is Status.WAITING else ())
 
     async def _questions(self, task_id: int | None = None) -> tuple[Question, ...]:
         """List what a task waits for, or all of them."""
-        found = await self._got(Approvals, "/api/approvals", {"open": 1, "task": task_id})
+        found = await self._get(Approvals, "/api/approvals", {"open": 1, "task": task_id})
         return tuple(map(question_of, found.approvals))
 
     async def newest_report(self) -> str:
         """Read the report of the last checkpoint, in Markdown."""
-        found = await self._got(Reports, "/api/reports", {"limit": 1})
+        found = await self._get(Reports, "/api/reports", {"limit": 1})
         if not found.reports:
             raise ResourceError("there is no report yet; it is written at a checkpoint")
         return await self.report(found.reports[0].name)
 
     async def report(self, name: str) -> str:
         """Read a report by its name, in Markdown."""
-        _, text = await self._replied(Request(method="GET", path=f"/api/report/{name}/file"))
+        _, text = await self._request(Request(method="GET", path=f"/api/report/{name}/file"))
         return text.decode("utf-8", "replace")
 
     async def whole_diff(self, task_id: int) -> str:
@@ -258,24 +258,24 @@ class Tools:
         return unified(await self._diff(task_id))
 
     async def _diff(self, task_id: int) -> Diff:
-        return await self._got(Diff, f"/api/task/{task_id}/diff")
+        return await self._get(Diff, f"/api/task/{task_id}/diff")
 
-    async def _moved(self, task_id: int, act: str, body: Mapping[str, Any] | None = None) -> TaskLine:
-        await self._posted(Moved, f"/api/task/{task_id}/{act}", body or {})
-        return line_of(await self._got(TaskDetail, f"/api/task/{task_id}"))
+    async def _move(self, task_id: int, act: str, body: Mapping[str, Any] | None = None) -> TaskLine:
+        await self._post(Moved, f"/api/task/{task_id}/{act}", body or {})
+        return line_of(await self._get(TaskDetail, f"/api/task/{task_id}"))
 
-    async def _got(self, kind: type[A], path: str, query: Mapping[str, Any] | None = None) -> A:
+    async def _get(self, kind: type[A], path: str, query: Mapping[str, Any] | None = None) -> A:
         wanted = {name: value for name, value in (query or {}).items() if value not in {None, ""}}
-        return (await self._asked(kind, Request(method="GET", path=path, query=wanted)))[1]
+        return (await self._ask(kind, Request(method="GET", path=path, query=wanted)))[1]
 
-    async def _posted(self, kind: type[A], path: str, body: Mapping[str, Any]) -> A:
-        return (await self._asked(kind, Request(method="POST", path=path, body=body)))[1]
+    async def _post(self, kind: type[A], path: str, body: Mapping[str, Any]) -> A:
+        return (await self._ask(kind, Request(method="POST", path=path, body=body)))[1]
 
-    async def _asked(self, kind: type[A], request: Request) -> tuple[int, A]:
-        status, content = await self._replied(request)
+    async def _ask(self, kind: type[A], request: Request) -> tuple[int, A]:
+        status, content = await self._request(request)
         return status, adapter(kind).validate_json(content)
 
-    async def _replied(self, request: Request) -> tuple[int, bytes]:
+    async def _request(self, request: Request) -> tuple[int, bytes]:
         """The status and the content of a success.
 
         Raises:

@@ -56,7 +56,7 @@ def register(app: Flask, context: AppContext, assets: Assets) -> None:
     """Add all pages."""
     pages, blueprint = Pages(context), Blueprint("pages", __name__)
     for page in PAGES:
-        blueprint.add_url_rule(page.rule, page.name, _drawn(context, assets, app.url_map, page))
+        blueprint.add_url_rule(page.rule, page.name, _draw(context, assets, app.url_map, page))
     blueprint.add_url_rule(f"{TASK_RULE}/call/<int:attempt>/<int:step_no>/<int:call_no>", view_func=pages.call)
     blueprint.add_url_rule("/login", view_func=pages.login)
     blueprint.add_url_rule("/favicon.ico", view_func=pages.icon)
@@ -77,7 +77,7 @@ def _addresses(assets: Assets, root: str) -> dict[str, Any]:
     return {"root": root, "asset": lambda name: root + assets.url(name)[1:]}
 
 
-def _drawn(context: AppContext, assets: Assets, routes: Map, page: Page) -> Callable[..., str]:
+def _draw(context: AppContext, assets: Assets, routes: Map, page: Page) -> Callable[..., str]:
     """The view of a page that a script draws."""
     modules = assets.modules(page.script)
     styles = [page.style] if page.style in assets else []

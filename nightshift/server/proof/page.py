@@ -23,7 +23,7 @@ from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import Label
 from nightshift.git.manager import GitManager
 from nightshift.queue.manager import QueueManager
-from nightshift.server.diffs.changes import FileDiff, State, compared
+from nightshift.server.diffs.changes import FileDiff, State, compare
 from nightshift.server.formatting import Mask, whole
 from nightshift.server.proof.recipe import recipe
 from nightshift.storage.db.state_store import Commit
@@ -122,7 +122,7 @@ def _differences(note: Note, trees: tuple[Tree, Tree], shown: Callable[[str], st
     base, tree = trees
     before = State(name=note.base, texts={}, tests=own, open_tree=lambda: base)
     after = State(name=note.commit, texts={}, tests=own, open_tree=lambda: tree)
-    found, left_out = compared(before, after, shown)
+    found, left_out = compare(before, after, shown)
     if fault := before.fault or after.fault:
         raise GitError(fault)
     if left_out:

@@ -16,7 +16,7 @@ from nightshift.server.approvals import (
     Undecided,
     approval_row,
 )
-from nightshift.server.context import AppContext, settled
+from nightshift.server.context import AppContext, wait_for
 from nightshift.server.endpoint import Routes
 from nightshift.server.query import ApprovalsQuery
 
@@ -42,7 +42,7 @@ def list_decisions(context: AppContext, query: DecisionsQuery) -> Decisions:
 @routes.endpoint("POST", "/api/approvals/{approval_id}")
 def decide_approval(context: AppContext, approval_id: int, body: DecisionIn) -> ApprovalRow:
     """Grant or deny what a task asked for; with its last answer the task goes on."""
-    decided = settled(context.queue.decide(approval_id, body.granted, body.answer))
+    decided = wait_for(context.queue.decide(approval_id, body.granted, body.answer))
     return _row(context, decided)
 
 
@@ -58,7 +58,7 @@ def decide_several(context: AppContext, body: DecisionsIn) -> Decided:
     decided, refused = list[ApprovalRow](), list[Undecided]()
     for each, write in writes.items():
         try:
-            decided.append(_row(context, settled(write)))
+            decided.append(_row(context, wait_for(write)))
         except (IllegalMove, UnknownApproval) as error:
             refused.append(Undecided(approval_id=each, why=str(error)))
     return Decided(decided=decided, refused=refused)
@@ -67,7 +67,7 @@ def decide_several(context: AppContext, body: DecisionsIn) -> Decided:
 @routes.endpoint("POST", "/api/approvals/{approval_id}/answer")
 def answer_question(context: AppContext, approval_id: int, body: AnswerIn) -> ApprovalRow:
     """Answer what a task asked; refused (409) where the ask is a decision and no question."""
-    answered = settled(context.queue.answer(approval_id, body.answer))
+    answered = wait_for(context.queue.answer(approval_id, body.answer))
     return _row(context, answered)
 
 

@@ -14,7 +14,7 @@ from nightshift.core.tasks.states import Ending
 from nightshift.report import brief
 from nightshift.report.brief import Brief, Span, Topic
 from nightshift.report.causes import Cause
-from nightshift.server.context import AppContext, settled
+from nightshift.server.context import AppContext, wait_for
 from nightshift.server.endpoint import Routes
 from nightshift.server.formatting import Mask, short
 from nightshift.server.query import Query, Time
@@ -130,7 +130,7 @@ def show_brief(context: AppContext, query: BriefQuery) -> BriefAnswer:
 def list_causes(context: AppContext, query: CausesQuery) -> Causes:
     """List the causes of failed tasks that were not tried again, the commonest first."""
     found = causes(context, query)
-    return Causes(**_bounded(found, context.mask))
+    return Causes(**_cause_fields(found, context.mask))
 
 
 @routes.endpoint("POST", "/api/causes/{cause_id}/retry")
@@ -145,7 +145,7 @@ def read_brief(context: AppContext, body: ReadIn) -> ReadUpTo:
     if body.until > context.clock():
         raise InvalidTask({"until": "lies in the future; send the `until` of the brief that was read"})
     before = context.reads.find_read_time()
-    settled(context.reads.mark_read(to_text(body.until)))
+    wait_for(context.reads.mark_read(to_text(body.until)))
     return ReadUpTo(read_at=body.until, before=before)
 
 
@@ -153,7 +153,7 @@ def brief_answer(found: Brief, read_at: Moment | None, mask: Mask) -> BriefAnswe
     """The brief as the API shows it."""
     parts = [
         BriefPart(topic=part.topic, text=part.text, address=_address(part.topic, found))
-        for part in brief.told(found.figures)
+        for part in brief.parts_of(found.figures)
     ]
     return BriefAnswer.from_values(
         found,
@@ -161,11 +161,11 @@ def brief_answer(found: Brief, read_at: Moment | None, mask: Mask) -> BriefAnswe
         found.figures.spent,
         read_at=read_at,
         parts=parts,
-        **_bounded(found.causes, mask),
+        **_cause_fields(found.causes, mask),
     )
 
 
-def _bounded(causes: Sequence[Cause], mask: Mask) -> dict[str, Any]:
+def _cause_fields(causes: Sequence[Cause], mask: Mask) -> dict[str, Any]:
     """The fields that tell of causes."""
     return {
         "causes": [cause_row(cause, mask) for cause in causes[:MOST_CAUSES]],

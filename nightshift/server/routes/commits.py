@@ -137,19 +137,19 @@ def review_task(context: AppContext, task_id: int) -> Reviewed:
 def revert_task(context: AppContext, task_id: int, body: RevertIn | None) -> Reverted:
     """Revert what a task integrated, by a commit on top; answers when it is made, after running tests."""
     how = body or RevertIn()
-    return _done(context.commit_actions.revert(task_id, how.force, how.reapply))
+    return _wait_for(context.commit_actions.revert(task_id, how.force, how.reapply))
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/integrate")
 def integrate_task(context: AppContext, task_id: int, body: IntegrateIn | None) -> Integrated:
     """Integrate the commit that waits on the branch of a task, after running its tests; asking twice is harmless."""
-    return _done(context.commit_actions.integrate(task_id, (body or IntegrateIn()).force))
+    return _wait_for(context.commit_actions.integrate(task_id, (body or IntegrateIn()).force))
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/discard")
 def discard_task(context: AppContext, task_id: int) -> Discarded:
     """Remove the branch on which a commit of a task waits; the answer names the command that makes it again."""
-    return _done(context.commit_actions.discard(task_id))
+    return _wait_for(context.commit_actions.discard(task_id))
 
 
 @routes.endpoint("GET", "/api/resolve")
@@ -158,7 +158,7 @@ def resolve_name(context: AppContext, query: NameQuery) -> Named:
     return Naming(context.database, context.queue, context.events, context.mask).find(query.name, query.repo)
 
 
-def _done(asked: Future[T]) -> T:
+def _wait_for(asked: Future[T]) -> T:
     """Wait until an action on a commit is over, tests included."""
     try:
         return asked.result(COMMIT_WALL_S)

@@ -9,7 +9,7 @@ from flask import Response, stream_with_context
 
 from nightshift.core.errors import NotLessons, UnknownLesson
 from nightshift.server.bodies import BadBody
-from nightshift.server.context import AppContext, settled
+from nightshift.server.context import AppContext, wait_for
 from nightshift.server.endpoint import Routes
 from nightshift.server.formatting import short
 from nightshift.server.lesson_answers import (
@@ -78,16 +78,16 @@ def show_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
 @routes.endpoint("POST", "/api/lesson/{lesson_id}/retire")
 def retire_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
     """Recall a lesson no more."""
-    key = _known(context, lesson_id)
-    settled(context.memory().retire(*key))
+    key = _check_key(context, lesson_id)
+    wait_for(context.memory().retire(*key))
     return _detail(context, key)
 
 
 @routes.endpoint("POST", "/api/lesson/{lesson_id}/restore")
 def restore_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
     """Recall a lesson again that has retired; it begins without a record."""
-    key = _known(context, lesson_id)
-    settled(context.memory().restore(*key))
+    key = _check_key(context, lesson_id)
+    wait_for(context.memory().restore(*key))
     return _detail(context, key)
 
 
@@ -126,7 +126,7 @@ def import_lessons(context: AppContext, body: LessonsIn) -> exchange.Taken:
         lessons = exchange.read(body.lines)
     except NotLessons as error:
         raise BadBody(f"lines: nothing was taken\n{error}") from None
-    return settled(context.database.write(lambda conn: exchange.take(conn, lessons)))
+    return wait_for(context.database.write(lambda conn: exchange.take(conn, lessons)))
 
 
 def _key(name: str) -> Key:
@@ -137,7 +137,7 @@ def _key(name: str) -> Key:
     return kind, int(found[2])
 
 
-def _known(context: AppContext, name: str) -> Key:
+def _check_key(context: AppContext, name: str) -> Key:
     """Read the key of a lesson by its name; raises `UnknownLesson` where there is none."""
     key = _key(name)
     if listing.read(context.database.reader(), *key) is None:

@@ -11,7 +11,7 @@ from nightshift.config.reloaded import Reloaded
 from nightshift.core.errors import StoreError
 from nightshift.core.status import DaemonStatus, ModelStatus, OverallState
 from nightshift.core.tasks.queueing import PauseState
-from nightshift.server.context import AppContext, Busy, settled
+from nightshift.server.context import AppContext, Busy, wait_for
 from nightshift.server.endpoint import Reply, Routes
 from nightshift.server.pausing import CheckpointAsked, checkpoint_asked
 from nightshift.server.reloading import reloaded
@@ -92,13 +92,13 @@ def show_status(context: AppContext) -> DaemonStatus:
 @routes.endpoint("POST", "/api/pause")
 def pause(context: AppContext, body: PauseIn | None) -> Paused:
     """Claim no more tasks until resumed; survives a restart."""
-    return _paused(context, settled(context.queue.pause((body or PauseIn()).reason)))
+    return _tell_pause(context, wait_for(context.queue.pause((body or PauseIn()).reason)))
 
 
 @routes.endpoint("POST", "/api/resume")
 def resume(context: AppContext) -> Paused:
     """Claim tasks again."""
-    return _paused(context, settled(context.queue.resume()))
+    return _tell_pause(context, wait_for(context.queue.resume()))
 
 
 @routes.endpoint("POST", "/api/checkpoint")
@@ -136,5 +136,5 @@ def check_health(context: AppContext) -> Reply:
     return Reply(answer=health, status=200 if health.status == "ok" else 503)
 
 
-def _paused(context: AppContext, pause: PauseState) -> Paused:
+def _tell_pause(context: AppContext, pause: PauseState) -> Paused:
     return Paused(state=context.status().state, holds=pause.reasons)

@@ -42,7 +42,7 @@ def change_settings(context: AppContext, body: ChangeIn) -> SettingsChanged:
     _writable(body.changes)
     _writable(body.reset, "reset")
     try:
-        return _done(context.settings.change(body), CHANGE_WALL_S)
+        return _wait_for(context.settings.change(body), CHANGE_WALL_S)
     except ConfigError as error:
         if not body.dry_run:
             raise
@@ -53,17 +53,17 @@ def change_settings(context: AppContext, body: ChangeIn) -> SettingsChanged:
 @routes.endpoint("POST", "/api/models/test")
 def test_model(context: AppContext, body: ModelTestIn) -> ModelTested:
     """Try a backend of models, with an address and a key that need not be saved."""
-    return _done(context.settings.try_model(body), TRIAL_WALL_S)
+    return _wait_for(context.settings.try_model(body), TRIAL_WALL_S)
 
 
 @routes.endpoint("POST", "/api/notices/test")
 def test_notices(context: AppContext, body: NoticeTestIn | None) -> NoticesTested:
     """Send a test notice each way that is set, or would be."""
-    faults = _done(context.settings.try_notices(body or NoticeTestIn.model_validate({})), TRIAL_WALL_S)
+    faults = _wait_for(context.settings.try_notices(body or NoticeTestIn.model_validate({})), TRIAL_WALL_S)
     return NoticesTested(ways=[NoticeTold(way=way, fault=fault) for way, fault in faults.items()])
 
 
-def _done(work: Future[_T], wall_s: float) -> _T:
+def _wait_for(work: Future[_T], wall_s: float) -> _T:
     try:
         return work.result(wall_s)
     except TimeoutError:

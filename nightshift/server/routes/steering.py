@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import CancelledError
 
 from nightshift.core.status import Restart
-from nightshift.server.context import AppContext, Busy, settled
+from nightshift.server.context import AppContext, Busy, wait_for
 from nightshift.server.endpoint import Routes
 from nightshift.server.lists.bulk import BulkDone, BulkIn, Prioritised, PriorityIn, act_on_many
 from nightshift.server.saying import Said, SayIn, say
@@ -24,7 +24,7 @@ def act_on_tasks(context: AppContext, body: BulkIn) -> BulkDone:
 @routes.endpoint("POST", "/api/task/{task_id}/priority")
 def prioritise_task(context: AppContext, task_id: int, body: PriorityIn) -> Prioritised:
     """Let a task be claimed sooner (a higher priority) or later."""
-    task = settled(context.queue.prioritise(task_id, body.priority))
+    task = wait_for(context.queue.prioritise(task_id, body.priority))
     return Prioritised.from_values(task, task.spec, task_id=task.id)
 
 

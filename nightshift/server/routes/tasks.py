@@ -7,7 +7,7 @@ from flask import request
 from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.submission import TaskIn
 from nightshift.server.bodies import read_task_body
-from nightshift.server.context import AppContext, settled
+from nightshift.server.context import AppContext, wait_for
 from nightshift.server.endpoint import Reply, Routes
 from nightshift.server.lists.bulk import RetryIn
 from nightshift.server.lists.task_answers import draft_of, task_detail
@@ -32,7 +32,7 @@ def submit_task(context: AppContext) -> Reply:
     which that task is another one.
     """
     spec = context.read_task(read_task_body(request))
-    sent = settled(context.queue.submit(spec))
+    sent = wait_for(context.queue.submit(spec))
     return Reply(
         answer=Submitted.from_values(sent),
         status=201 if sent.created else 200,
@@ -63,7 +63,7 @@ def list_tasks(context: AppContext, query: TasksQuery) -> Tasks:
 @routes.endpoint("POST", "/api/task/{task_id}/cancel")
 def cancel_task(context: AppContext, task_id: int) -> Moved:
     """Cancel a task; a running one ends at its next safe point."""
-    task = settled(context.queue.cancel(task_id))
+    task = wait_for(context.queue.cancel(task_id))
     return Moved.from_values(task, task_id=task.id)
 
 
@@ -71,5 +71,5 @@ def cancel_task(context: AppContext, task_id: int) -> Moved:
 def retry_task(context: AppContext, task_id: int, body: RetryIn | None) -> Moved:
     """Queue a failed or cancelled task again, from its beginning or with the change of its draft."""
     how = body or RetryIn()
-    task = settled(context.queue.retry(task_id, from_draft=how.from_draft))
+    task = wait_for(context.queue.retry(task_id, from_draft=how.from_draft))
     return Moved.from_values(task, task_id=task.id)

@@ -73,9 +73,9 @@ def show_diff(context: AppContext, task_id: int, query: DiffQuery) -> Diff:
     if query.of == "task":
         return files.of_task(query.path)
     if query.of == "iteration":
-        iteration = _needed("iteration", query.iteration, query.of)
-        return files.of_iteration(_needed("attempt", query.attempt, query.of), iteration, query.path)
-    attempt, step = _needed("attempt", query.attempt, query.of), _needed("step", query.step, query.of)
+        iteration = _require("iteration", query.iteration, query.of)
+        return files.of_iteration(_require("attempt", query.attempt, query.of), iteration, query.path)
+    attempt, step = _require("attempt", query.attempt, query.of), _require("step", query.step, query.of)
     return files.of_step(attempt, step, query.path)
 
 
@@ -85,7 +85,7 @@ def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
     files = CaseFiles(context, context.queue.get(task_id))
     if query.attempt is None and query.step is None:
         return files.given(query.path)
-    attempt, step = _needed("attempt", query.attempt, "step"), _needed("step", query.step, "attempt")
+    attempt, step = _require("attempt", query.attempt, "step"), _require("step", query.step, "attempt")
     return files.file(attempt, step, query.path)
 
 
@@ -108,7 +108,7 @@ def _forking(context: AppContext) -> Forking:
     return Forking(context.reads, context.queue, context.steps, models)
 
 
-def _needed(name: str, value: int | None, beside: str) -> int:
+def _require(name: str, value: int | None, beside: str) -> int:
     if value is None:
         raise BadQuery({name: f"is needed with {beside}; give it too"})
     return value

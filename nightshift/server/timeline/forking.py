@@ -16,7 +16,7 @@ from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.task import Task
 from nightshift.core.text.strict import without_nul
 from nightshift.queue.manager import QueueManager
-from nightshift.server.context import settled
+from nightshift.server.context import wait_for
 from nightshift.server.reads import Reads
 from nightshift.server.schemas import Answer
 from nightshift.storage.db.step_store import StepRow, StepStore
@@ -124,7 +124,7 @@ class Forking:
         first = Fork(source=task_id, attempt=row.attempt, step_no=row.step_no, noted=bool(asked.note), held=held)
         forks = [replace(first, model=model) for model in models]
         specs = [(make_fork_spec(task.spec, fork, asked.note), fork) for fork in forks]
-        sent = settled(self._queue.submit_forks(specs, row.work))
+        sent = wait_for(self._queue.submit_forks(specs, row.work))
         answers = [Forked.from_values(each, fork) for each, fork in zip(sent, forks, strict=True)]
         return Matrix(source=task_id, attempt=row.attempt, step_no=row.step_no, forks=answers)
 

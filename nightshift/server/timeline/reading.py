@@ -16,8 +16,8 @@ from nightshift.core.tasks.task import Task
 from nightshift.server.approvals import approval_row
 from nightshift.server.context import AppContext
 from nightshift.server.formatting import TEXT_CHARS, passage, short
-from nightshift.server.saying import said_rows
-from nightshift.server.timeline.task_reading import mappings, number, shown_lessons
+from nightshift.server.saying import list_said
+from nightshift.server.timeline.task_reading import mappings, number, show_lessons
 from nightshift.server.timeline.timeline_answers import (
     AttemptBrief,
     ForkRow,
@@ -72,7 +72,7 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
         ][-MOST_MARKS:],
         recalls=_recalls(context, task.id),
         asks=[approval_row(each, wait_s, mask) for each in context.queue.approvals(open_only=False, task_id=task.id)],
-        said=said_rows(context, task.id),
+        said=list_said(context, task.id),
         pruned=[short(note, mask) for note in reads.list_pruned(task)],
     )
 
@@ -214,7 +214,7 @@ def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
 
     Of what an earlier version, or a check of a change, showed only the log knows.
     """
-    logged = {(one.attempt, one.kind, one.item): one for one in shown_lessons(context, task_id)}
+    logged = {(one.attempt, one.kind, one.item): one for one in show_lessons(context, task_id)}
     rows = list[RecallRow]()
     for near in context.reads.list_near_lessons(task_id):
         log = logged.pop((near.attempt, near.kind, near.item), None)

@@ -14,7 +14,7 @@ from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import Task
 from nightshift.server.context import AppContext
 from nightshift.server.diffs.case_files import CaseFiles
-from nightshift.server.formatting import Mask, Passage, passage, short, shortened, whole
+from nightshift.server.formatting import Mask, Passage, passage, short, shorten, whole
 from nightshift.server.schemas import LogLine, log_line
 from nightshift.server.timeline.reading import timeline_steps
 from nightshift.server.timeline.step_answers import (
@@ -24,7 +24,7 @@ from nightshift.server.timeline.step_answers import (
     StepDetail,
     StepFile,
 )
-from nightshift.server.timeline.task_reading import shown_findings
+from nightshift.server.timeline.task_reading import show_findings
 from nightshift.server.timeline.tool_reading import TEXT_CHARS, tool_calls
 from nightshift.server.timeline.transcript import transcript
 from nightshift.server.timeline.verdict_answers import verdict_row
@@ -66,12 +66,12 @@ class Steps:
         if alone is not None and alone not in {call.call_no for call in calls}:
             raise self._files.missing(f"no call {alone} in step {step_no} of attempt {attempt}")
         shown = [call for call in calls if alone in (None, call.call_no)][:MOST_CALLS]
-        found = self._unfinished(attempt, step_no) if row is None else self._finished(row, calls)
+        found = self._detail_under_way(attempt, step_no) if row is None else self._detail_of(row, calls)
         most = TEXT_CHARS if alone is None else ALONE_CHARS
         told = tool_calls(self._context, [one for one in tools if alone in (None, one.call_no)], calls, most=most)
         return found.model_copy(update={"calls": self._calls(shown, whole=alone is not None), "tools": told})
 
-    def _unfinished(self, attempt: int, step_no: int) -> StepDetail:
+    def _detail_under_way(self, attempt: int, step_no: int) -> StepDetail:
         nothing = Passage(text="", chars=0, cut=False)
         return StepDetail(
             task_id=self._task.id,
@@ -93,7 +93,7 @@ class Steps:
             lines=[],
         )
 
-    def _finished(self, row: StepRow, calls: Sequence[Call]) -> StepDetail:
+    def _detail_of(self, row: StepRow, calls: Sequence[Call]) -> StepDetail:
         mask, work = self._context.mask, self._files.work(row)
         before = self._context.steps.step(self._task.id, row.attempt, row.step_no - 1)
         earlier = self._context.steps.work(before.work) if before else None
@@ -101,23 +101,23 @@ class Steps:
             task_id=self._task.id,
             attempt=row.attempt,
             step_no=row.step_no,
-            step=timeline_steps(self._context, [row], calls, self._made(row.attempt))[0],
+            step=timeline_steps(self._context, [row], calls, self._count_tool_calls(row.attempt))[0],
             plan=passage(work.plan, mask, PART_CHARS),
             summary=short(work.summary, mask),
             feedback=passage(work.feedback, mask, PART_CHARS),
-            brief=shortened(work.brief, mask, 4000) if earlier is None or earlier.brief != work.brief else None,
-            thought=_thought(row, work, mask),
+            brief=shorten(work.brief, mask, 4000) if earlier is None or earlier.brief != work.brief else None,
+            thought=_describe_thought(row, work, mask),
             calls=[],
             tools=[],
             files=_files(work, earlier, mask),
             packages={short(name, mask): short(version, mask) for name, version in work.packages.items()},
-            verdict=verdict_row(work.verdict, mask) if work.verdict and _judged(row, work, earlier) else None,
-            findings=shown_findings(row.data, mask),
+            verdict=verdict_row(work.verdict, mask) if work.verdict and _describe_verdict(row, work, earlier) else None,
+            findings=show_findings(row.data, mask),
             lessons=_lessons(work, mask),
             lines=[_line(event, mask) for event in self._events(row)],
         )
 
-    def _made(self, attempt: int) -> Mapping[int, tuple[int, int]]:
+    def _count_tool_calls(self, attempt: int) -> Mapping[int, tuple[int, int]]:
         return self._context.reads.count_tool_calls(self._task.id, attempt)
 
     def _events(self, row: StepRow) -> Iterator[Event]:
@@ -155,7 +155,7 @@ def _ends(event: Event, row: StepRow) -> bool:
     return event.kind == "step_finished" and (event.attempt, event.phase) == (row.attempt, row.phase)
 
 
-def _judged(row: StepRow, work: AttemptState, earlier: AttemptState | None) -> bool:
+def _describe_verdict(row: StepRow, work: AttemptState, earlier: AttemptState | None) -> bool:
     """Tell whether the verdict in the case file is this step's, and not one that is carried along."""
     refused = row.phase is Phase.CODING and row.outcome is Outcome.REDO
     return (row.phase, row.outcome) in _TESTED or (refused and (earlier is None or earlier.verdict != work.verdict))
@@ -176,10 +176,10 @@ def _files(work: AttemptState, earlier: AttemptState | None, mask: Mask) -> list
     ]
 
 
-def _thought(row: StepRow, work: AttemptState, mask: Mask) -> Reflection | None:
+def _describe_thought(row: StepRow, work: AttemptState, mask: Mask) -> Reflection | None:
     if row.phase is not Phase.REFLECTING or not work.tries:
         return None
-    return shortened(work.tries[-1].reflection, mask, 4000)
+    return shorten(work.tries[-1].reflection, mask, 4000)
 
 
 def _lessons(work: AttemptState, mask: Mask) -> list[LessonText]:

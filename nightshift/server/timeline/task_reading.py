@@ -29,7 +29,7 @@ class ShownFinding:
     fix: str
 
 
-def shown_findings(data: Mapping[str, Any], mask: Mask) -> list[ShownFinding]:
+def show_findings(data: Mapping[str, Any], mask: Mask) -> list[ShownFinding]:
     """The findings in the data of a step, as they were reported there."""
     return [_finding(one, mask) for one in mappings(data, "findings")]
 
@@ -45,7 +45,7 @@ def _finding(one: Mapping[str, Any], mask: Mask) -> ShownFinding:
     )
 
 
-def shown_lessons(context: AppContext, task_id: int) -> list[RecallRow]:
+def show_lessons(context: AppContext, task_id: int) -> list[RecallRow]:
     """The newest lessons that a task was shown, oldest first, as the log tells of them."""
     events = context.events.last(LESSONS_SHOWN, task_id=task_id, kind=Kind.LESSON_RECALLED)
     return [

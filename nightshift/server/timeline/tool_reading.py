@@ -41,13 +41,13 @@ def tool_calls(
     found, left = list[StepToolCall](), max(ALL_CHARS, most)
     for row in rows[:MOST_CALLS]:
         reply = replies.pop(row.call_no, None)  # its words stand before its first call
-        shown = _shown(context, row, most if left > 0 else 0, _words(context, reply) if reply else "")
+        shown = _tool_call(context, row, most if left > 0 else 0, _words(context, reply) if reply else "")
         left -= len(shown.result.text) + sum(len(one.text) for one in shown.arguments.values())
         found.append(shown)
     return found
 
 
-def _shown(context: AppContext, row: StoredCall, most: int, said: str) -> StepToolCall:
+def _tool_call(context: AppContext, row: StoredCall, most: int, said: str) -> StepToolCall:
     mask, text = context.mask, context.steps.artifact
     arguments = _arguments(text(row.arguments) or "")
     hunks = _hunks(row.name, arguments, mask)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nightshift.core.tasks.benchmarked import Compared
-from nightshift.report.benchmark.choice import LEAST_ITEMS, chosen
+from nightshift.report.benchmark.choice import LEAST_ITEMS, choose
 from nightshift.report.benchmark.report import fold
 from nightshift.report.benchmark.results import Arm
 from tests.support.benchmarks import NEWEST, REPO, arm, items, results
@@ -13,7 +13,7 @@ ITEMS = items(20)
 
 def choices(solved: dict[Arm, range], **used: float) -> dict[str, str]:
     """The arm of each model."""
-    found = chosen(
+    found = choose(
         fold(REPO, ITEMS, list(solved), [r for one, n in solved.items() for r in results(one, ITEMS, n)]).arms
     )
     return {one.measured.model: one.measured.arm for one in found}
@@ -32,27 +32,27 @@ def test_few_items_prove_little() -> None:
     plain, tools = arm("plain"), arm("tools", tools=True)
     few = results(tools, ITEMS[:6], range(6))
     many = results(plain, ITEMS, range(17))
-    (found,) = chosen(fold(REPO, ITEMS, [plain, tools], [*few, *many]).arms)
+    (found,) = choose(fold(REPO, ITEMS, [plain, tools], [*few, *many]).arms)
     assert found.measured.arm == "plain"
-    assert not chosen(fold(REPO, ITEMS, [tools], few[: LEAST_ITEMS - 1]).arms)
+    assert not choose(fold(REPO, ITEMS, [tools], few[: LEAST_ITEMS - 1]).arms)
 
 
 def test_of_equals_the_cheaper_one_is_chosen() -> None:
     plain, tools = arm("plain"), arm("tools", tools=True)
     found = [*results(plain, ITEMS, range(9)), *results(tools, ITEMS, range(9), cost_usd=0.05)]
-    (choice,) = chosen(fold(REPO, ITEMS, [plain, tools], found).arms)
+    (choice,) = choose(fold(REPO, ITEMS, [plain, tools], found).arms)
     assert choice.measured.arm == "tools"
 
 
 def test_only_settings_that_were_compared_are_taken_over() -> None:
     arms = [arm("plain"), arm("edits", protocol="edit", tools=True), arm("whole", protocol="whole")]
     found = [each for one, n in zip(arms, (3, 15, 4), strict=True) for each in results(one, ITEMS, range(n))]
-    (choice,) = chosen(fold(REPO, ITEMS, arms, found).arms)
+    (choice,) = choose(fold(REPO, ITEMS, arms, found).arms)
     measured = choice.measured
     assert (measured.protocol, measured.tools, measured.taken) == ("edit", True, (Compared.PROTOCOL, Compared.TOOLS))
     assert (measured.solved, measured.items, measured.at) == (15, 20, NEWEST)
     assert measured.told == "edits, tools"
-    (alone,) = chosen(fold(REPO, ITEMS, arms[1:2], found).arms)
+    (alone,) = choose(fold(REPO, ITEMS, arms[1:2], found).arms)
     assert alone.measured.taken == ()
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nightshift.report.benchmark.statement import missed_name, stated
+from nightshift.report.benchmark.statement import missing_name, write_statement
 
 AFTER = {
     "shop/price.py": (
@@ -28,17 +28,17 @@ AFTER = {
     ],
 )
 def test_a_failure_may_say_no_more_than_that_a_name_is_missing(message: str, name: str | None) -> None:
-    assert missed_name(message) == name
+    assert missing_name(message) == name
 
 
 def test_the_words_are_the_commits_without_its_trailers() -> None:
-    found = stated("Round\n\nHalf up.\n\nSigned-off-by: A <a@b.c>\nFixes: 7\n", AFTER, {}, [], set())
+    found = write_statement("Round\n\nHalf up.\n\nSigned-off-by: A <a@b.c>\nFixes: 7\n", AFTER, {}, [], set())
     assert (found.text, found.unnamed, found.leaked) == ("Round\n\nHalf up.", frozenset(), ())
 
 
 def test_names_that_the_words_leave_out_are_told_with_their_signatures() -> None:
     missed = {"net", "rate", "Cart", "total", "RATE", "shelf", "price", "ghost"}
-    found = stated("Give the Cart a total", AFTER, {}, [], missed)
+    found = write_statement("Give the Cart a total", AFTER, {}, [], missed)
     assert found.text == (
         "Give the Cart a total\n\nNames that are expected:\n"
         "- `RATE` in `shop/price.py`\n"
@@ -56,27 +56,27 @@ def test_names_that_the_words_leave_out_are_told_with_their_signatures() -> None
     [("Mind the network", False), ("The net is new", False), ("Add `net`", True), ("Add net()", True)],
 )
 def test_an_ordinary_word_is_only_said_where_it_looks_like_code(words: str, said: bool) -> None:
-    assert ("def net" in stated(words, AFTER, {}, [], {"net"}).text) is not said
+    assert ("def net" in write_statement(words, AFTER, {}, [], {"net"}).text) is not said
 
 
 def test_sentences_that_give_the_change_away_are_left_out() -> None:
     words = "Make it fast\n\nUse compute_total_net_price_fast. It was slow before."
-    found = stated(words, AFTER, {}, [], set())
+    found = write_statement(words, AFTER, {}, [], set())
     assert found.text == "Make it fast\n\nIt was slow before."
     assert found.leaked == ("compute_total_net_price_fast",)
 
 
 def test_a_subject_that_gives_it_away_leaves_nothing() -> None:
-    assert stated("Call compute_total_net_price_fast", AFTER, {}, [], set()).text == ""
+    assert write_statement("Call compute_total_net_price_fast", AFTER, {}, [], set()).text == ""
 
 
 def test_a_name_that_tests_use_or_that_was_there_before_gives_nothing_away() -> None:
     words = "Call compute_total_net_price_fast"
-    assert stated(words, AFTER, {}, ["compute_total_net_price_fast()"], set()).text == words
-    assert stated(words, AFTER, {"old.py": "compute_total_net_price_fast"}, [], set()).text == words
+    assert write_statement(words, AFTER, {}, ["compute_total_net_price_fast()"], set()).text == words
+    assert write_statement(words, AFTER, {"old.py": "compute_total_net_price_fast"}, [], set()).text == words
 
 
 def test_a_text_that_cannot_be_read_tells_no_names() -> None:
-    assert stated("Do", {"a.py": "def (", "b.js": "function net() {}", "gone.py": None}, {}, [], {"net"}).unnamed == {
-        "net"
-    }
+    assert write_statement(
+        "Do", {"a.py": "def (", "b.js": "function net() {}", "gone.py": None}, {}, [], {"net"}
+    ).unnamed == {"net"}

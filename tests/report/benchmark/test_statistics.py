@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.shares import Share, wilson
-from nightshift.report.benchmark.statistics import LEVEL, Pairs, holm, mid_p, paired
+from nightshift.report.benchmark.statistics import LEVEL, Pairs, holm, mid_p, pair_up
 
 RUNS, ITEMS = 1000, 50
 ABILITIES = (0.3, 0.5, 0.7)
@@ -81,21 +81,21 @@ def test_the_interval_of_a_solve_rate_holds_the_truth_as_often_as_it_says(abilit
 def test_the_interval_of_a_difference_holds_the_truth_as_often_as_it_says(
     draw: Callable[..., list[Solved]], better: float, worse: float
 ) -> None:
-    found = [paired(*arms).difference for arms in runs(draw, better, worse)]
+    found = [pair_up(*arms).difference for arms in runs(draw, better, worse)]
     seen = sum(interval.low <= better - worse + 1e-9 and better - worse - 1e-9 <= interval.high for interval in found)
     assert seen / RUNS > 0.93
 
 
 @pytest.mark.parametrize("ability", ABILITIES)
 def test_arms_of_the_same_ability_are_seldom_called_different(ability: float) -> None:
-    seen = [paired(*arms).p_value < LEVEL for arms in runs(alone, ability, ability)]
+    seen = [pair_up(*arms).p_value < LEVEL for arms in runs(alone, ability, ability)]
     assert sum(seen) / RUNS < LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / RUNS)
 
 
 def test_of_several_arms_of_one_ability_one_is_seldom_called_different() -> None:
     wrong = 0
     for arms in runs(alone, *(0.5,) * 4):
-        p_values = [paired(one, other).p_value for at, one in enumerate(arms) for other in arms[at + 1 :]]
+        p_values = [pair_up(one, other).p_value for at, one in enumerate(arms) for other in arms[at + 1 :]]
         wrong += min(holm(p_values)) < LEVEL
     assert wrong / RUNS < LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / RUNS)
 
@@ -107,7 +107,7 @@ def test_adjusted_p_values_are_those_of_holm_s_procedure() -> None:
 
 
 def test_items_that_one_arm_did_not_work_on_do_not_count() -> None:
-    pairs = paired({"a": True, "b": False, "c": True}, {"a": True, "b": True, "d": False})
+    pairs = pair_up({"a": True, "b": False, "c": True}, {"a": True, "b": True, "d": False})
     assert pairs == Pairs(both=1, only_second=1)
     assert (pairs.first, pairs.second) == (Share(1, 2), Share(2, 2))
 
