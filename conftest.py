@@ -13,7 +13,7 @@ import pytest_asyncio
 from nightshift.core.ports import Sandbox
 from nightshift.sandbox.nested import NestedSandbox
 from tests.support import tiers
-from tests.support.sandboxes import Judge, nested, open_folder
+from tests.support.sandboxes import Judge, nest, open_folder
 
 SHARED = {"fork_servers", "warm_sandbox"}
 """Fixtures that live as long as a module, on its event loop: a test that has one runs on that loop as well."""
@@ -74,7 +74,7 @@ def folder() -> Iterator[Path]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def fork_servers() -> AsyncIterator[NestedSandbox]:
     """The strong sandbox, nested as the daemon's is; the tests of a module share its fork servers and its loop."""
-    async with nested() as box:
+    async with nest() as box:
         yield box
 
 

@@ -136,7 +136,7 @@ def _environment(results: Path, roots: Iterable[Path]) -> dict[str, str]:
     }  # fmt: skip
 
 
-def installed(python: Path, packages: Collection[str]) -> None:
+def install(python: Path, packages: Collection[str]) -> None:
     """Have packages in an environment, by the pip of this one.
 
     Raises:

@@ -182,7 +182,9 @@ class Judge:
 
 
 @asynccontextmanager
-async def opened(name: str, size: int, programs: Sequence[Program] = ()) -> AsyncIterator[tuple[Warmed, Runtime, Path]]:
+async def open_it(
+    name: str, size: int, programs: Sequence[Program] = ()
+) -> AsyncIterator[tuple[Warmed, Runtime, Path]]:
     """The chosen sandbox with some kept waiting, what runs inside, and a folder."""
     runtime = open_runtime(ROOT / ".runner", programs=programs)
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
@@ -196,7 +198,7 @@ async def opened(name: str, size: int, programs: Sequence[Program] = ()) -> Asyn
             await kept.aclose()
 
 
-async def bounded(room: asyncio.Semaphore, work: Awaitable[T]) -> T:
+async def bound_by(room: asyncio.Semaphore, work: Awaitable[T]) -> T:
     """The result of some work that waits for its turn."""
     async with room:
         return await work
@@ -205,16 +207,16 @@ async def bounded(room: asyncio.Semaphore, work: Awaitable[T]) -> T:
 async def run(groups: Mapping[str, Sequence[Pair]], a: argparse.Namespace) -> dict[str, list[Judged]]:
     """Judge every answer, some at a time."""
     room = asyncio.Semaphore(a.parallel)
-    async with opened(a.sandbox, a.parallel) as (kept, runtime, folder):
+    async with open_it(a.sandbox, a.parallel) as (kept, runtime, folder):
         print(f"in {kept.sandbox.name} ({kept.remark or 'started for each job'})", flush=True)
         judge, found = Judge(kept, runtime, folder), dict[str, list[Judged]]()
         for name, pairs in groups.items():
             if name == HUMAN_EVAL:
-                made = (bounded(room, with_wrong_answers(pair, kept.sandbox)) for pair in pairs)
+                made = (bound_by(room, with_wrong_answers(pair, kept.sandbox)) for pair in pairs)
                 pairs = await asyncio.gather(*made)  # noqa: PLW2901 (the same tasks, completed)
             some = await judge.possible(pairs)
             work = [judge(p, text, right=text is p.right) for _ in range(a.repeat) for p in some for text in p.answers]
-            found[name] = await asyncio.gather(*(bounded(room, one) for one in work))
+            found[name] = await asyncio.gather(*(bound_by(room, one) for one in work))
     return found
 
 

@@ -119,7 +119,7 @@ class Campaign:
         stored = dict(self._stored())
         late = []
         for request in self.server.requests:
-            prompt = json.dumps([(turn["role"], _said(turn)) for turn in request.messages])
+            prompt = json.dumps([(turn["role"], _read_words(turn)) for turn in request.messages])
             if prompt in stored and request.began_at > stored[prompt]:
                 late.append(f"{request.phase} was asked again after its reply was stored")
         return late
@@ -132,7 +132,7 @@ class Campaign:
                 yield json.dumps(prompts.get(database.reader(), digest)), float(at)
 
 
-def _said(turn: Mapping[str, Any]) -> str:
+def _read_words(turn: Mapping[str, Any]) -> str:
     """A turn as a stored prompt has it."""
     calls = [ToolCall(name=call["name"], arguments=call["arguments"]) for call in turn.get("calls", ())]
     return with_calls(turn["content"], calls)
@@ -154,26 +154,26 @@ def table(run: Campaign) -> str:
     replies = supervised.rows("SELECT COUNT(*) FROM replies")[0][0]
     lines = [
         ("tasks", len(run.jobs)),
-        ("endings", _told(endings)),
-        ("tries of those committed", _told(tries)),
-        ("attempts of those committed", _told(attempts)),
+        ("endings", _describe(endings)),
+        ("tries of those committed", _describe(tries)),
+        ("attempts of those committed", _describe(attempts)),
         ("SIGKILLs", supervised.deaths),
         ("requests", len(server.requests)),
-        ("faults injected", f"{server.injected.total()}: {_told(server.injected)}"),
+        ("faults injected", f"{server.injected.total()}: {_describe(server.injected)}"),
         ("replies with wrong code", server.wrong_first),
         ("replies stored, replayed", f"{replies}, {kinds['model_replayed']}"),
-        ("tasks recovered, parked or retried", f"{kinds['task_recovered']}, {_parked(supervised)}"),
+        ("tasks recovered, parked or retried", f"{kinds['task_recovered']}, {_park(supervised)}"),
         ("time", f"{run.took_s:.0f} s"),
     ]
     return "\n".join(["| what | figure |", "|---|---|", *(f"| {name} | {value} |" for name, value in lines)])
 
 
-def _parked(supervised: SupervisedDaemon) -> int:
+def _park(supervised: SupervisedDaemon) -> int:
     query = "SELECT COUNT(*) FROM execution_logs WHERE kind = 'task_moved' AND json_extract(data, '$.to') = 'scheduled'"
     return int(supervised.rows(query)[0][0])
 
 
-def _told(counted: Counter[object] | Counter[str] | Counter[int]) -> str:
+def _describe(counted: Counter[object] | Counter[str] | Counter[int]) -> str:
     return ", ".join(
         f"{name} {count}" for name, count in sorted(counted.items(), key=lambda item: (-item[1], str(item[0])))
     )

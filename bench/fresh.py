@@ -113,7 +113,7 @@ def megabytes(folder: Path) -> float:
     return float(done.stdout.split()[0])
 
 
-def waited(what: str, found: Callable[[], object], began: float, wall_s: float) -> float:
+def wait(what: str, found: Callable[[], object], began: float, wall_s: float) -> float:
     """Seconds from the beginning until `found()` holds."""
     while not found():
         if time.monotonic() - began > wall_s:
@@ -122,13 +122,13 @@ def waited(what: str, found: Callable[[], object], began: float, wall_s: float) 
     return time.monotonic() - began
 
 
-def measured(folder: Path, commit: str, *, test: bool) -> dict[str, float]:
+def measure(folder: Path, commit: str, *, test: bool) -> dict[str, float]:
     """All figures of one commit."""
     trial, figures = Trial(folder, commit), dict[str, float]()
     began = time.monotonic()
     with trial.daemon() as process:
-        figures["healthy, s"] = waited("healthy", lambda: trial.asked("/healthz"), began, HEALTHY_WALL_S)
-        figures["first commit, s"] = waited("commit", trial.has_commit, began, HEALTHY_WALL_S + COMMIT_WALL_S)
+        figures["healthy, s"] = wait("healthy", lambda: trial.asked("/healthz"), began, HEALTHY_WALL_S)
+        figures["first commit, s"] = wait("commit", trial.has_commit, began, HEALTHY_WALL_S + COMMIT_WALL_S)
         figures["on disk, MB"] = megabytes(trial.clone) + megabytes(trial.home)
         figures["memory at work, MB"] = trial.memory_mb(process)
         figures["--version, CPU s"] = trial.processor_s("--version")
@@ -153,7 +153,7 @@ def main() -> None:
     given = parser.parse_args()
     commits = ["HEAD", *([given.against] if given.against else [])]
     with tempfile.TemporaryDirectory(prefix="fresh-") as place:
-        found = {commit: measured(Path(place, str(at)), commit, test=given.test) for at, commit in enumerate(commits)}
+        found = {commit: measure(Path(place, str(at)), commit, test=given.test) for at, commit in enumerate(commits)}
     print(f"{'':24}" + "".join(f"{commit:>14}" for commit in found))
     for name in found["HEAD"]:
         print(f"{name:24}" + "".join(f"{figures.get(name, float('nan')):14.2f}" for figures in found.values()))

@@ -27,7 +27,7 @@ def without(text: str, unwanted: Collection[str]) -> str:
     tree, lines = ast.parse(text), text.splitlines(keepends=True)
     gone = {id(node) for name, node in _tests(tree, "") if name in unwanted}
     cut = set[int]()
-    for node in _removed(tree, gone):
+    for node in _remove(tree, gone):
         first, last = _lines(node)
         cut |= set(range(first, last + 1))
     return "".join(line for number, line in enumerate(lines, 1) if number not in cut)
@@ -45,7 +45,7 @@ def only(text: str, wanted: Collection[str]) -> str:
     return text
 
 
-def exchanged(text: str, other: str, wanted: Collection[str]) -> str:
+def exchange(text: str, other: str, wanted: Collection[str]) -> str:
     """The file with these tests as another version of it has them; without those that it lacks."""
     lines, known = text.splitlines(keepends=True), dict(_tests(ast.parse(other), ""))
     for name, node in sorted(_tests(ast.parse(text), ""), key=lambda found: -found[1].lineno):
@@ -74,14 +74,14 @@ def _tests(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple[str, 
             yield f"{prefix}{child.name}", child
 
 
-def _removed(node: ast.Module | ast.ClassDef, gone: Collection[int]) -> Iterator[_Function | ast.ClassDef]:
+def _remove(node: ast.Module | ast.ClassDef, gone: Collection[int]) -> Iterator[_Function | ast.ClassDef]:
     bases = {base.id for child in node.body if isinstance(child, ast.ClassDef)
              for base in child.bases if isinstance(base, ast.Name)}  # fmt: skip
     for child in node.body:
         if id(child) in gone and isinstance(child, _Function):
             yield child
         elif isinstance(child, ast.ClassDef) and child.name not in bases:
-            inner = list(_removed(child, gone))
+            inner = list(_remove(child, gone))
             if inner and _is_empty_without(child, inner):
                 yield child
             else:

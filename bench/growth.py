@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import cycle, islice
 
-from bench.overhead import Item, Script, books, made_up, processor_group, processors
+from bench.overhead import Item, Script, books, make_up, processor_group, processors
 from tests.support.daemon import Daemon, settings_for
 from tests.support.wire_server import WireServer
 
@@ -198,7 +198,7 @@ def main() -> int:
     asked = parser.parse_args()
     home, script, blocks = asked.home.resolve(), Script(), list[Block]()
     home.mkdir(parents=True, exist_ok=True)
-    items = read_humaneval(asked.humaneval) if asked.humaneval else made_up()
+    items = read_humaneval(asked.humaneval) if asked.humaneval else make_up()
     numbered = number_items(items, count_tasks(home), asked.fail_every)
     more = dict(each.split("=", 1) for each in asked.settings)
     with WireServer(script) as server:

@@ -108,7 +108,7 @@ def read_items(path: Path) -> list[Item]:
     return items
 
 
-def made_up() -> list[Item]:
+def make_up() -> list[Item]:
     """Items that differ in a number only."""
     code = "def total(numbers):\n    return sum(number for number in numbers if number {sign} {n})\n"
     lists = ("[]", "[{n} - 1]", "[{n}]", "[{n} + 1]", "[{n} + 1, {n} + 2, -5]")
@@ -389,7 +389,7 @@ def main() -> None:
 
 def numbered(file: Path | None, begun: int) -> Iterator[Item]:
     """Items without end, each under a name of its own."""
-    endless = cycle(read_items(file) if file else made_up())
+    endless = cycle(read_items(file) if file else make_up())
     return (item.named(number) for number, item in enumerate(endless, begun))
 
 

@@ -38,7 +38,7 @@ from nightshift.server.pages.page_table import PAGES
 from tests.support.browser import LIVE, addresses, chromium, context_of
 from tests.support.daemon import Daemon
 from tests.support.long_home import lengthen
-from tests.support.seeded_home import built, started
+from tests.support.seeded_home import build, start
 
 PAINT_MS, ANSWER_MS = 300.0, 200.0
 # Notes when the page is live for the first time: it listens, and nothing is being read any more.
@@ -63,11 +63,11 @@ MORE = (
 def long_lived(tasks: int, events: int) -> Iterator[tuple[Daemon, dict[str, int]]]:
     """The daemon on a home of that length, and its tasks by what became of them."""
     with tempfile.TemporaryDirectory(prefix="nightshift-pages-") as folder:
-        snapshot = built(Path(folder) / "seeded").copied(Path(folder) / "snapshot")
+        snapshot = build(Path(folder) / "seeded").copied(Path(folder) / "snapshot")
         began = time.monotonic()
         counts = lengthen(snapshot.home / "db" / "agent_logs.sqlite", tasks=tasks, events=events)
         print(f"{counts[0]} tasks, {counts[1]} events, made in {time.monotonic() - began:.1f} s")
-        with started(snapshot) as (daemon, _):
+        with start(snapshot) as (daemon, _):
             yield daemon, dict(snapshot.tasks)
 
 
@@ -121,7 +121,7 @@ def lists(task: int, report: str) -> set[str]:
     return plain | preloaded | set(MORE)
 
 
-def told(label: str, value: float, aim: float) -> str:
+def describe(label: str, value: float, aim: float) -> str:
     """A figure with its verdict."""
     return f"{label} {value:6.0f}{'' if value <= aim else ' !'}"
 
@@ -142,7 +142,7 @@ def main() -> None:
             painted, live, seen = loads(browser, daemon, address, given.loads)
             asked |= {each for each in seen if each.startswith("/api/") and "/stream" not in each}
             cold, warm = statistics.median(painted[::2]), statistics.median(painted[1::2])
-            first = f"{told('painted cold', cold, PAINT_MS)} {told('warm', warm, PAINT_MS)}"
+            first = f"{describe('painted cold', cold, PAINT_MS)} {describe('warm', warm, PAINT_MS)}"
             live_ms = [statistics.median(live[::2]), statistics.median(live[1::2])]
             print(f"  {address:26} {first}   live cold {live_ms[0]:6.0f} warm {live_ms[1]:6.0f}")
         print(f"\nrequests, ms (aim: 99 of 100 under {ANSWER_MS:.0f})")
@@ -150,7 +150,7 @@ def main() -> None:
             took, status, length = answers(daemon, address, given.requests)
             p99 = took[min(len(took) - 1, int(len(took) * 0.99))]
             middle = statistics.median(took)
-            print(f"  {status} {told('p99', p99, ANSWER_MS)}  p50 {middle:6.1f} {length:8} B  {address}")
+            print(f"  {status} {describe('p99', p99, ANSWER_MS)}  p50 {middle:6.1f} {length:8} B  {address}")
 
 
 if __name__ == "__main__":

@@ -110,9 +110,9 @@ def claims(folder: Path, backlog: int, count: int) -> None:
     queues = {name: QueueManager(db, EventLog(db)) for name, db in databases.items()}
     for _ in range(count):
         for name, queue in queues.items():
-            alone[name].append(timed(lambda queue=queue: queue.claim("bench").result()))  # type: ignore[misc]
+            alone[name].append(time_job(lambda queue=queue: queue.claim("bench").result()))  # type: ignore[misc]
     for name, queue in queues.items():
-        batch = timed(lambda queue=queue: [f.result() for f in [queue.claim("bench") for _ in range(count)]])  # type: ignore[misc]
+        batch = time_job(lambda queue=queue: [f.result() for f in [queue.claim("bench") for _ in range(count)]])  # type: ignore[misc]
         together[name] = batch / count
     print(f"claim, ms {'':48} p50 durable   ratio   p99   in a batch   ratio")
     base = next(iter(sizes))
@@ -123,13 +123,13 @@ def claims(folder: Path, backlog: int, count: int) -> None:
             f"{together[name] * 1e3:12.3f} {together[name] / together[base]:7.2f}"
         )
     for name, queue in queues.items():
-        took = statistics.median(timed(queue.counts) for _ in range(5))
+        took = statistics.median(time_job(queue.counts) for _ in range(5))
         print(f"  counts() with {name}: {took * 1e3:.1f} ms")
     for db in databases.values():
         db.close()
 
 
-def timed(job: Callable[[], object]) -> float:
+def time_job(job: Callable[[], object]) -> float:
     start = time.perf_counter()
     job()
     return time.perf_counter() - start
@@ -295,7 +295,7 @@ def flushes(folder: Path) -> None:
     with path.open("wb", buffering=0) as file:
         for _ in range(200):
             file.write(b"x" * 4096)
-            took.append(timed(lambda: os.fdatasync(file.fileno())))
+            took.append(time_job(lambda: os.fdatasync(file.fileno())))
     p50, p99 = statistics.median(took), statistics.quantiles(took, n=100)[98]
     print(f"disk: fdatasync of 4 KB p50 {p50 * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms\n", flush=True)
 

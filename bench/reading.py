@@ -69,7 +69,7 @@ def reply(text: str) -> object:
     return reader.parse(Completion(text=text, backend="bench", model="m"), expected=("a.py",))
 
 
-def edited(text: str) -> object:
+def edit(text: str) -> object:
     """An edit of a file that looks like what it searches for, but never quite."""
     return edits.apply_edit(text, Edit(path="a.py", search=text[: len(text) // 2] + "\nnot there", replace="x"))
 
@@ -80,7 +80,7 @@ READERS: Mapping[str, tuple[Read, Sequence[str]]] = {
     "JSON reply": (json_replies.find_json, (*BRACKETS, *FENCES)),
     "edit sections": (lambda text: list(edits.sections(text)), MARKS),
     "patches": (edits.patches, MARKS),
-    "applied edit": (edited, ("x = 1\n", "\n", "    pass\n", "a" * 40 + "\n")),
+    "applied edit": (edit, ("x = 1\n", "\n", "    pass\n", "a" * 40 + "\n")),
     "printable text": (printable, (*LINES, *ESCAPES)),
     "masked text": (Masker(["sk-live-0123456789", "a" * 24]), (*LINES, "sk-live-", "a" * 23)),
     "tasks.yaml": (read_tasks, YAML),
@@ -98,7 +98,7 @@ def seconds(read: Read, text: str, rounds: int) -> float:
     return best
 
 
-def measured(name: str, lengths: Sequence[int], rounds: int) -> list[Row]:
+def measure(name: str, lengths: Sequence[int], rounds: int) -> list[Row]:
     """One reader on all its pieces."""
     read, pieces = READERS[name]
     rows = []
@@ -109,7 +109,7 @@ def measured(name: str, lengths: Sequence[int], rounds: int) -> list[Row]:
     return rows
 
 
-def shown(piece: str) -> str:
+def show(piece: str) -> str:
     """A piece as it fits a table."""
     text = ascii(piece)
     return text if len(text) <= 34 else f"{text[:31]}..."
@@ -125,10 +125,10 @@ def main() -> None:
     head = "".join(f"{length:>10,}" for length in lengths)
     print(f"{'reader':<17}{'piece':<36}{head}{'growth':>9}   (us of a processor for 1,000 characters)")
     for name in READERS:
-        rows = sorted(measured(name, lengths, asked.rounds), key=lambda row: -row.growth)
+        rows = sorted(measure(name, lengths, asked.rounds), key=lambda row: -row.growth)
         for row in rows if asked.all else rows[:1]:
             costs = "".join(f"{cost * 1e9:>10.1f}" for cost in row.costs)
-            print(f"{row.reader:<17}{shown(row.piece):<36}{costs}{row.growth:>8.1f}x", flush=True)
+            print(f"{row.reader:<17}{show(row.piece):<36}{costs}{row.growth:>8.1f}x", flush=True)
 
 
 if __name__ == "__main__":

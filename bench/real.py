@@ -46,7 +46,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from bench import functions_of_tests as functions
-from bench.bare_pytest import Checkout, Ran, git, installed
+from bench.bare_pytest import Checkout, Ran, git, install
 from bench.overhead import books, plain_environment, processor_group, processors
 from nightshift.core.code.dependencies import ImportCache, dependants
 from nightshift.core.code.paths import is_test_path
@@ -198,7 +198,7 @@ class Reader:
         return Case(
             name=name, description=row["description"], kind=row.get("kind", "commit"),
             packages=tuple(row.get("packages", ())), base=base, before=before, right=right, wrong=wrong,
-            given=given, own=own, pinned=pinned, unpinned=_unpinned(before, tests, pinned),
+            given=given, own=own, pinned=pinned, unpinned=_unpin(before, tests, pinned),
             bare=bare, bare_base=bare_base,
         )  # fmt: skip
 
@@ -247,18 +247,18 @@ class Reader:
         found = []
         for path, text in right.items():
             if text is not None and path.endswith(".py"):
-                lines = _changed_lines(before.get(path, ""), text)
+                lines = _change_lines(before.get(path, ""), text)
                 found += [(path, make) for _, fault, make in mutate(path, text, lines) if not fault.rank]
         self._dice.shuffle(found)
         yield from ((path, mutant) for path, make in found if (mutant := make()) is not None)
 
 
-def _changed_lines(before: str, after: str) -> set[int]:
+def _change_lines(before: str, after: str) -> set[int]:
     matcher = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
     return {n + 1 for tag, _, _, j, j_end in matcher.get_opcodes() if tag != "equal" for n in range(j, j_end)}
 
 
-def _tidied(path: str, text: str, folder: Path) -> str:
+def _tidy(path: str, text: str, folder: Path) -> str:
     """A file as its writer would leave it, of whose imports and blank lines no linter of this repository complains."""
     ruff, named = Path(sys.executable).with_name("ruff"), ["--quiet", "--no-cache", "--stdin-filename", path, "-"]
     fixed = ["--fix", "--exit-zero"]
@@ -282,7 +282,7 @@ def _own(texts: Files, mended: frozenset[str], name: str, folder: Path) -> dict[
     for path, text in texts.items():
         wanted = {test.partition("::")[2] for test in bare if test.startswith(f"{path}::")} & functions.names(text)
         other = path.removesuffix(".py") + f"_{re.sub(r'[^a-z0-9]+', '_', name)}.py"
-        own = _tidied(other, functions.only(text, wanted), folder)
+        own = _tidy(other, functions.only(text, wanted), folder)
         # Whoever writes tests is told to do neither.
         if wanted and not excuses(other, own) and not _is_blocked(own):
             found[other] = own
@@ -294,11 +294,11 @@ def _is_blocked(tests: str) -> bool:
     return any(finding.rule in BLOCKED_IN_TESTS for finding in scan(tests, lambda _commands: (), is_test=True))
 
 
-def _unpinned(before: Files, tests: Files, pinned: Sequence[str]) -> dict[str, str]:
+def _unpin(before: Files, tests: Files, pinned: Sequence[str]) -> dict[str, str]:
     """The files of tests that a change contradicts, with no other test changed."""
     named = [functions.bare_id(test).partition("::") for test in pinned]
     return {
-        path: functions.exchanged(before[path], tests[path], {name for other, _, name in named if other == path})
+        path: functions.exchange(before[path], tests[path], {name for other, _, name in named if other == path})
         for path in {path for path, _, _ in named}
     }
 
@@ -331,7 +331,7 @@ class Script:
             return _reply(now, changes[what], whole=len(self.cases) % 2 == 0)
         asked.append((phase, ""))
         if phase == "TESTING":
-            return "\n\n".join(_fenced(path, text) for path, text in case.own.items())
+            return "\n\n".join(_fence(path, text) for path, text in case.own.items())
         if phase == "REFLECTING":
             return json.dumps({"root_cause": "the result is wrong", "suggested_fix": "follow the first failing test"})
         return "1. Make the change.\n2. Run the tests."
@@ -344,13 +344,13 @@ def _reply(now: Change, wanted: Change, *, whole: bool) -> str:
         if text is None:
             parts.append(f"```python path={path} delete\n```")
         elif was in {None, text} or (whole and text.count("\n") <= WHOLE_LINES):
-            parts.append(_fenced(path, text))
+            parts.append(_fence(path, text))
         else:
-            parts.append(_fenced(path, edits(was, text)))
+            parts.append(_fence(path, edits(was, text)))
     return "\n\n".join(parts)
 
 
-def _fenced(path: str, text: str) -> str:
+def _fence(path: str, text: str) -> str:
     fence = "`" * (max((len(run) for run in re.findall(r"`{3,}", text)), default=2) + 1)
     return f"{fence}python path={path}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
 
@@ -382,7 +382,7 @@ def _section(old: str, new: str) -> str:
 # --- through the daemon
 
 
-def worked(daemon: Daemon, script: Script, repo: Path, case: Case, variant: Variant, group: Path | None) -> Outcome:
+def work(daemon: Daemon, script: Script, repo: Path, case: Case, variant: Variant, group: Path | None) -> Outcome:
     """Work a case through the daemon and see what became of it."""
     assert daemon.process
     mark = f"[replay {len(script.cases)}]"
@@ -397,7 +397,7 @@ def worked(daemon: Daemon, script: Script, repo: Path, case: Case, variant: Vari
         explore="off", clarify=False, review=False, audit=False,
         integrate=False, limits={"iterations": TRIES, "attempts": 1, "wall_s": LONGEST_S},
     )  # fmt: skip
-    status, ending, reason = _ended(daemon, task)
+    status, ending, reason = _end(daemon, task)
     cpu_s = processors(daemon.process.pid, group)[2] - before
     asked = script.asked.get(mark, [])
     steps = _steps(daemon.home, task)
@@ -429,7 +429,7 @@ class Step:
 _QUESTIONS = "SELECT question FROM approvals WHERE task_id = ? AND answer IS NULL"
 
 
-def _ended(daemon: Daemon, task: int) -> tuple[str, str, str]:
+def _end(daemon: Daemon, task: int) -> tuple[str, str, str]:
     """Status, ending and reason; a task that waits for its owner or takes too long is cancelled then."""
     until = time.monotonic() + LONGEST_S
     while True:
@@ -487,7 +487,7 @@ def _requests_after(asked: Sequence[tuple[str, str]]) -> int:
 # --- what is printed
 
 
-def told(outcome: Outcome) -> str:
+def describe(outcome: Outcome) -> str:
     """An outcome in a line."""
     word = (
         "let wrong through" if outcome.slipped else "passed" if outcome.at_once else "late" if outcome.passed else "NO"
@@ -540,7 +540,7 @@ def _share(some: Sequence[Outcome]) -> str:
 def cases_of(repo: Path, rows: Sequence[Mapping[str, Any]], folder: Path, wrong: float) -> Iterator[Case]:
     """The cases of a repository; those that cannot be are told."""
     python = plain_environment(folder / "plain", open_runtime(ROOT / ".runner"))
-    installed(python, sorted({name for row in rows for name in row.get("packages", ())}))
+    install(python, sorted({name for row in rows for name in row.get("packages", ())}))
     reader = GitManager(workspace=folder / "ours", author=Author(), auto_push=False, emit=lambda _event: None)
     cases = Reader(repo, Checkout(repo, folder / "tree", python), reader, random.Random(1), wrong)
     try:
@@ -576,8 +576,8 @@ def main() -> None:
                 for case in cases_of(clone, rows, folder, a.wrong):
                     for variant in a.variants:
                         if variant == "given" or case.own:
-                            outcomes.append(worked(daemon, script, clone, case, variant, group))
-                            print(told(outcomes[-1]), flush=True)
+                            outcomes.append(work(daemon, script, clone, case, variant, group))
+                            print(describe(outcomes[-1]), flush=True)
                             if a.json:
                                 a.json.write_text(json.dumps([asdict(one) for one in outcomes], indent=1))
     print("\n".join(summary(outcomes)))

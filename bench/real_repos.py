@@ -43,7 +43,7 @@ from itertools import pairwise
 from typing import Literal, TypeVar, get_args
 
 from bench import functions_of_tests as functions
-from bench.bare_pytest import Checkout, Ran, git, installed
+from bench.bare_pytest import Checkout, Ran, git, install
 from bench.overhead import plain_environment
 from nightshift.core.code.dependencies import ImportCache, dependants
 from nightshift.core.code.paths import is_test_path
@@ -330,7 +330,7 @@ def _functions(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
             yield path, node.name, empty, " ".join(doc.split("\n\n")[0].split())
 
 
-def downloaded(package: str, version: str, folder: Path, pip: str) -> Path:
+def download(package: str, version: str, folder: Path, pip: str) -> Path:
     """The unpacked sources of a release."""
     words = ["download", "-q", "--no-binary", ":all:", "--no-deps", "--no-build-isolation", "-d", str(folder)]
     subprocess.run([pip, *words, f"{package}=={version}"], check=True, capture_output=True)
@@ -351,7 +351,7 @@ def history(repo: Path, package: str, versions: Sequence[str], pip: str) -> list
             if path.name != ".git":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         with tempfile.TemporaryDirectory() as place:
-            release = downloaded(package, version, Path(place), pip)
+            release = download(package, version, Path(place), pip)
             skipped = shutil.ignore_patterns("*.egg-info", "PKG-INFO")
             shutil.copytree(release, repo, dirs_exist_ok=True, ignore=skipped, symlinks=True)
         git(repo, "add", "-A", "--force")
@@ -360,13 +360,13 @@ def history(repo: Path, package: str, versions: Sequence[str], pip: str) -> list
     return commits
 
 
-def made(folder: Path, package: str, known: Known, entries: int, seed: int, pip: str) -> list[Entry]:
+def make(folder: Path, package: str, known: Known, entries: int, seed: int, pip: str) -> list[Entry]:
     """The entries of a repository that is made in a folder."""
     repo = (folder / package).resolve()
     commits = history(repo, package, known.versions.split(), pip)
     with tempfile.TemporaryDirectory() as place:
         python = plain_environment(Path(place, "plain"), open_runtime(ROOT / ".runner"))
-        installed(python, known.need)
+        install(python, known.need)
         checkout = Checkout(repo, Path(place, "tree"), python)
         trees = GitManager(workspace=Path(place, "trees"), author=Author(), auto_push=False, emit=lambda _event: None)
         maker = Maker(repo, checkout, trees, random.Random(seed), known.need)
@@ -403,7 +403,7 @@ def main() -> None:
             need=known.need if a.need is None else tuple(a.need),
         )  # fmt: skip
         print(package, flush=True)
-        entries = made(a.folder, package, known, a.entries, a.seed, a.pip)
+        entries = make(a.folder, package, known, a.entries, a.seed, a.pip)
         rows = "".join(json.dumps(asdict(entry)) + "\n" for entry in entries)
         (a.folder / f"{package}.jsonl").write_text(rows)
 

@@ -29,7 +29,7 @@ from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.sandbox.pool import Pool
 from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict.runner import SuiteRunner
-from tests.support.sandboxes import ISOLATIONS, open_folder, opened, runtime
+from tests.support.sandboxes import ISOLATIONS, open_folder, open_it, runtime
 from tests.support.trees import TextTree
 
 CODE = "def total(numbers):\n    return sum(number for number in numbers if number > 0)\n"
@@ -73,7 +73,7 @@ def bare(inside: Runtime, folder: Path) -> Run:
     return run
 
 
-def judged(sandbox: Sandbox, folder: Path) -> Run:
+def judge_change(sandbox: Sandbox, folder: Path) -> Run:
     """A whole verdict in a sandbox."""
     runner = SuiteRunner(sandbox, runtime(), emit=lambda _event: None, staging_dir=folder / f"trees-{id(sandbox)}")
     job = SuiteJob(base=TextTree({}), change={"totals.py": CODE}, given={"test_totals.py": TESTS}, whole_tree=False)
@@ -88,23 +88,26 @@ def judged(sandbox: Sandbox, folder: Path) -> Run:
 @asynccontextmanager
 async def pooled(folder: Path) -> AsyncIterator[Sandbox]:
     """Nested sandboxes, started ahead of need."""
-    async with opened("nested", folder) as nested:
+    async with open_it("nested", folder) as nested:
         pool = Pool(nested, size=2)  # type: ignore[arg-type] # nested sandboxes can be begun
         yield pool
         await pool.aclose()
 
 
-async def measured(rounds: int, names: list[str]) -> dict[str, list[float]]:
+async def measure(rounds: int, names: list[str]) -> dict[str, list[float]]:
     """Seconds of each round, by variant."""
     times: dict[str, list[float]] = {}
     with open_folder() as folder:
         runs = {"bare": bare(runtime(), folder)}
         for name in names:
-            async with opened(name, folder) as sandbox:
+            async with open_it(name, folder) as sandbox:
                 if name != "nested":
-                    runs[f"{name}, cold"] = judged(sandbox, folder)
-        async with opened("nested", folder) as nested, pooled(folder) as pool:
-            runs |= {"nested, on demand": judged(nested, folder), "nested, pool (default)": judged(pool, folder)}
+                    runs[f"{name}, cold"] = judge_change(sandbox, folder)
+        async with open_it("nested", folder) as nested, pooled(folder) as pool:
+            runs |= {
+                "nested, on demand": judge_change(nested, folder),
+                "nested, pool (default)": judge_change(pool, folder),
+            }
             for number in range(rounds + 2):
                 for name, run in runs.items():
                     began = time.perf_counter()
@@ -120,7 +123,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--without", action="append", default=[], choices=ISOLATIONS)
     a = parser.parse_args()
-    times = asyncio.run(measured(a.rounds, [name for name in ISOLATIONS if name not in a.without]))
+    times = asyncio.run(measure(a.rounds, [name for name in ISOLATIONS if name not in a.without]))
     print(f"{'':24} {'ms':>7} {'of bare':>8}   (medians of {a.rounds} rounds)")
     for name, taken in times.items():
         ratio = statistics.median(mine / plain for mine, plain in zip(taken, times["bare"], strict=True))

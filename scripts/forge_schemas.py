@@ -54,7 +54,7 @@ def of_openapi(text: str, wanted: tuple[str, ...]) -> Excerpt:
         method, path = name.split(" ")
         found = whole["paths"][path][method.lower()]
         shared = whole["paths"][path].get("parameters", [])
-        parameters = [_resolved(whole, each) for each in (*shared, *found.get("parameters", []))]
+        parameters = [_resolve(whole, each) for each in (*shared, *found.get("parameters", []))]
         body = found.get("requestBody", {})
         operations[name] = {
             "query": {each["name"]: _schema(each["schema"]) for each in parameters if each["in"] == "query"},
@@ -66,11 +66,11 @@ def of_openapi(text: str, wanted: tuple[str, ...]) -> Excerpt:
 
 def _content(whole: Mapping[str, Any], said: Mapping[str, Any]) -> Any:
     """The schema of a body or an answer; None where it has none."""
-    content = _resolved(whole, said).get("content", {})
+    content = _resolve(whole, said).get("content", {})
     return _schema(content["application/json"]["schema"]) if "application/json" in content else None
 
 
-def _resolved(whole: Mapping[str, Any], said: Mapping[str, Any]) -> Any:
+def _resolve(whole: Mapping[str, Any], said: Mapping[str, Any]) -> Any:
     if "$ref" not in said:
         return said
     found: Any = whole
@@ -170,23 +170,23 @@ def _type(said: str, form: str) -> Any:
 def _closure(operations: Any, known: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
     """The components that operations refer to, and those that these refer to."""
     found: dict[str, Any] = {}
-    left = set(_named(operations))
+    left = set(_name(operations))
     while left:
         name = left.pop()
         found[name] = read(known[name])
-        left |= set(_named(found[name])) - found.keys()
+        left |= set(_name(found[name])) - found.keys()
     return dict(sorted(found.items()))
 
 
-def _named(said: Any) -> Iterator[str]:
+def _name(said: Any) -> Iterator[str]:
     if isinstance(said, Mapping):
         if isinstance(said.get("$ref"), str):
             yield said["$ref"].removeprefix("#/components/")
         for part in said.values():
-            yield from _named(part)
+            yield from _name(part)
     elif isinstance(said, list):
         for part in said:
-            yield from _named(part)
+            yield from _name(part)
 
 
 SOURCES: Mapping[str, tuple[str, str, Callable[[str, tuple[str, ...]], Excerpt], tuple[str, ...]]] = {
@@ -197,7 +197,7 @@ SOURCES: Mapping[str, tuple[str, str, Callable[[str, tuple[str, ...]], Excerpt],
 """Each package with the name of its excerpt, the file that is read, how, and the operations that are kept."""
 
 
-def written(excerpt: Excerpt) -> str:
+def write(excerpt: Excerpt) -> str:
     """JSON with a line for each operation and each component."""
     parts = []
     for name, part in excerpt.items():
@@ -227,7 +227,7 @@ def main(packages: list[str]) -> None:
                 "licence": " ".join(text("LICENSE").split()),
                 "made_by": "scripts/forge_schemas.py",
             }
-            (PLACE / f"{name}.json").write_text(written({**head, **read(text(file), wanted)}), encoding="utf-8")
+            (PLACE / f"{name}.json").write_text(write({**head, **read(text(file), wanted)}), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,10 +26,10 @@ from playwright.sync_api import Browser, Page
 
 from nightshift.server.pages.page_table import PAGES
 from tests.support.answers import job
-from tests.support.browser import LIVE, NARROW, WIDE, chromium, context_of, drawn
+from tests.support.browser import LIVE, NARROW, WIDE, chromium, context_of, draw
 from tests.support.daemon import until
 from tests.support.long_home import lengthen
-from tests.support.seeded_home import SeededDaemon, built, started
+from tests.support.seeded_home import SeededDaemon, build, start
 
 TO = ROOT / "docs" / "screenshots"
 LOOKS = {"wide-light": (WIDE, False), "wide-dark": (WIDE, True), "narrow-light": (NARROW, False),
@@ -40,9 +40,9 @@ LOOKS = {"wide-light": (WIDE, False), "wide-dark": (WIDE, True), "narrow-light":
 def busy_home() -> Iterator[SeededDaemon]:
     """A daemon after months of work, with a task in the making."""
     with tempfile.TemporaryDirectory(prefix="seeded-") as folder:
-        snapshot = built(Path(folder) / "seeded").copied(Path(folder) / "snapshot")
+        snapshot = build(Path(folder) / "seeded").copied(Path(folder) / "snapshot")
         lengthen(snapshot.home / "db" / "agent_logs.sqlite", tasks=120, events=1, days=6)
-        with started(snapshot) as (daemon, server):
+        with start(snapshot) as (daemon, server):
             server.fail_next("hang", 1, phase="CODING", about="job_12")
             running = daemon.submit(**job(12))
             until(lambda: daemon.get(f"/api/task/{running}")["status"] == "running", 120)
@@ -65,11 +65,11 @@ def shoot(browser: Browser, url: str, pages: dict[str, str]) -> None:
             for name, path in pages.items():
                 page.goto(path)
                 page.wait_for_selector(LIVE, state="attached")
-                drawn(page)
-                _kept(page, TO / f"{name}-{look}.png")
+                draw(page)
+                _keep(page, TO / f"{name}-{look}.png")
 
 
-def _kept(page: Page, path: Path) -> None:
+def _keep(page: Page, path: Path) -> None:
     page.evaluate("() => document.fonts.ready")
     path.write_bytes(page.screenshot(animations="disabled", caret="hide"))
 

@@ -212,7 +212,7 @@ def count_all() -> Sizes:
         SystemExit: a file belongs to no package.
     """
     sizes = {package: dict.fromkeys(COLUMNS, 0) for package in PACKAGES}
-    for file in tracked_files():
+    for file in list_tracked_files():
         path = ROOT / file
         kind = KINDS.get(path.suffix)
         if (path.suffix != ".py" and kind is None) or file.startswith(NOT_OURS) or not path.exists():
@@ -227,7 +227,7 @@ def count_all() -> Sizes:
     return sizes
 
 
-def tracked_files() -> list[str]:
+def list_tracked_files() -> list[str]:
     """List the files that git tracks, with `/`."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     return [file for file in listed.stdout.split("\0") if file]

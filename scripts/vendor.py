@@ -110,11 +110,11 @@ def vendor(folder: Path, *, update: bool = False) -> None:
         for each in ("package.json",) if update else ("package.json", "package-lock.json"):
             shutil.copy(folder / each, work)
         subprocess.run(["npm", "install" if update else "ci", *NPM_FLAGS], cwd=work, check=True)
-        copies = {source.copy: _fitted(work / "node_modules", source) for source in SOURCES}
+        copies = {source.copy: _fit(work / "node_modules", source) for source in SOURCES}
         _replace(folder, work, copies)
 
 
-def _fitted(modules: Path, source: Source) -> tuple[str, Copied]:
+def _fit(modules: Path, source: Source) -> tuple[str, Copied]:
     root = modules / source.package
     about = json.loads((root / "package.json").read_text())
     text = re.sub(r"(//|/\*)# sourceMappingURL=.*?(\*/|$)", "", (root / source.path).read_text(), flags=re.MULTILINE)

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bench.false_alarms import opened
+from bench.false_alarms import open_it
 from engine.bench.task_files import Row
 from nightshift.agent.library import FileTree
 from nightshift.core.isolation import RunLimits
@@ -215,7 +215,7 @@ def _on(cores: int) -> Iterator[None]:
 async def harness_on(cores: int, sandbox: str = "auto") -> AsyncIterator[Harness]:
     """A harness whose sandboxes run on so many cores."""
     with _on(cores):
-        async with opened(sandbox, cores, [PROGRAM]) as (kept, runtime, folder):
+        async with open_it(sandbox, cores, [PROGRAM]) as (kept, runtime, folder):
             staging, mask = folder / "staging", Masker()
             suite_runs = SuiteRuns(kept.sandbox, runtime, staging, mask=mask)
             suite = SuiteRunner(kept.sandbox, runtime, emit=lambda _event: None, staging_dir=staging, mask=mask)

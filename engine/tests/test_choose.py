@@ -9,16 +9,16 @@ from nightshift_engine.choose import more_inputs
 from nightshift_engine.evaluation import Call
 
 
-def called(*args: object, **kwargs: object) -> Call:
+def call(*args: object, **kwargs: object) -> Call:
     return Call(path="m.py", scope="f", args=values.pack(args), kwargs=values.pack(kwargs))
 
 
-def made(*calls: Call, count: int = 30) -> list[Any]:
+def make(*calls: Call, count: int = 30) -> list[Any]:
     return [values.unpack(call.args) for call in more_inputs(calls, count)]
 
 
 def test_numbers_texts_and_truth_values_keep_their_kind() -> None:
-    found = made(called(3, "ab", True, 0.5, None), called(7, "ba", False, 2.0, None))
+    found = make(call(3, "ab", True, 0.5, None), call(7, "ba", False, 2.0, None))
     assert found
     for number, text, truth, real, nothing in found:
         assert type(number) is int
@@ -30,41 +30,41 @@ def test_numbers_texts_and_truth_values_keep_their_kind() -> None:
 
 
 def test_none_of_them_was_seen_and_none_comes_twice() -> None:
-    found = made(called(1), called(2), count=5)
+    found = make(call(1), call(2), count=5)
     assert len(set(found)) == len(found)
     assert not {(1,), (2,)} & set(found)
 
 
 def test_what_was_sorted_distinct_or_not_empty_stays_so() -> None:
-    for (items,) in made(called([1, 4, 9]), called([2, 3]), called([5])):
+    for (items,) in make(call([1, 4, 9]), call([2, 3]), call([5])):
         assert items
         assert items == sorted(set(items))
 
 
 def test_what_was_unordered_may_be_unordered() -> None:
-    found = made(called([3, 1, 3]), called([]))
+    found = make(call([3, 1, 3]), call([]))
     assert any(items != sorted(items) for (items,) in found)
 
 
 def test_numbers_that_were_never_negative_stay_so() -> None:
-    assert all(number >= 0 for (number,) in made(called(0), called(12)))
+    assert all(number >= 0 for (number,) in make(call(0), call(12)))
 
 
 def test_tuples_keep_their_length_and_others_are_taken_from_what_was_seen() -> None:
-    for pair, table in made(called((1, "a"), {"k": 1}), called((2, "b"), {"j": 2})):
+    for pair, table in make(call((1, "a"), {"k": 1}), call((2, "b"), {"j": 2})):
         assert len(pair) == 2
         assert table in ({"k": 1}, {"j": 2})
 
 
 def test_calls_of_different_width_are_kept_apart_and_keywords_are_kept() -> None:
-    calls = more_inputs([called(1), called(1, 2), called(5, key=3)], 60)
+    calls = more_inputs([call(1), call(1, 2), call(5, key=3)], 60)
     widths = {(len(values.unpack(call.args)), str(values.unpack(call.kwargs))) for call in calls}
     assert widths == {(1, "{}"), (2, "{}"), (1, "{'key': 3}")}
 
 
 def test_the_same_calls_give_the_same_inputs() -> None:
-    assert made(called([1, 2], "x")) == made(called([1, 2], "x"))
+    assert make(call([1, 2], "x")) == make(call([1, 2], "x"))
 
 
 def test_without_arguments_there_is_nothing_to_make() -> None:
-    assert made(called()) == []
+    assert make(call()) == []

@@ -67,7 +67,7 @@ def job(files: Mapping[str, str], tests: Mapping[str, str], base: Mapping[str, s
     return EvaluationJob(base=TextTree(base), change=dict(files), tests=tests, start=dict(files), wall_s=20.0)
 
 
-async def solved(
+async def solve(
     engine: Engine, files: Mapping[str, str], tests: Mapping[str, str], budget_s: float = 40.0
 ) -> tuple[Finding, list[Progress]]:
     told = list[Progress]()
@@ -75,7 +75,7 @@ async def solved(
 
 
 async def test_a_wrong_boundary_is_mended_and_all_else_of_the_file_stays(engine: Engine) -> None:
-    found, told = await solved(engine, {"fares.py": FARE}, {"test_fares.py": FARE_TESTS})
+    found, told = await solve(engine, {"fares.py": FARE}, {"test_fares.py": FARE_TESTS})
     assert found.change == {"fares.py": FARE.replace("age <= 65", "age > 65")}
     assert "`<=` becomes `>`" in found.description
     assert "in `fare`" in found.description
@@ -88,7 +88,7 @@ async def test_a_wrong_boundary_is_mended_and_all_else_of_the_file_stays(engine:
 async def test_a_mend_that_takes_two_edits_grows_from_the_one_that_mends_a_part(engine: Engine) -> None:
     broken = FARE.replace("age < 6", "age < 16").replace("cost // 2", "cost // 3").replace("age <= 65", "age > 65")
     tests = FARE_TESTS.replace("(2, 3, 0)", "(2, 3, 0), (2, 6, 8), (1, 15, 4), (2, 5, 0)")
-    found, _ = await solved(engine, {"fares.py": broken}, {"test_fares.py": tests}, budget_s=90)
+    found, _ = await solve(engine, {"fares.py": broken}, {"test_fares.py": tests}, budget_s=90)
     assert found.change is not None, found.why_not
     assert found.kind.count("+") == 1
     assert "age < 6:" in (found.change["fares.py"] or "")
@@ -98,7 +98,7 @@ async def test_a_mend_that_takes_two_edits_grows_from_the_one_that_mends_a_part(
 async def test_a_missing_import_needs_no_search(engine: Engine) -> None:
     files = {"steps.py": "def rounded(x):\n    return math.ceil(x)  # up\n"}
     tests = {"test_steps.py": "from steps import rounded\n\ndef test_up():\n    assert rounded(1.2) == 2\n"}
-    found, _ = await solved(engine, files, tests)
+    found, _ = await solve(engine, files, tests)
     assert found.change is not None, found.why_not
     assert (found.change["steps.py"] or "").endswith(files["steps.py"])
     assert found.kind == "quick"
@@ -125,14 +125,14 @@ async def test_an_endless_loop_is_mended_in_spite_of_itself(engine: Engine) -> N
         "@pytest.mark.parametrize(('n', 'count'), [(1, 0), (2, 1), (9, 3), (1024, 10)])\n"
         "def test_halvings(n, count):\n    assert halvings(n) == count\n"
     }
-    found, _ = await solved(engine, {"halvings.py": text}, tests)
+    found, _ = await solve(engine, {"halvings.py": text}, tests)
     assert found.change is not None, found.why_not
     assert any(mend in (found.change["halvings.py"] or "") for mend in ("n //= 2", "n = n // 2", "n >>= 1"))
 
 
 async def test_where_all_tests_pass_nothing_is_touched(engine: Engine) -> None:
     right = FARE.replace("age <= 65", "age > 65")
-    found, _ = await solved(engine, {"fares.py": right}, {"test_fares.py": FARE_TESTS})
+    found, _ = await solve(engine, {"fares.py": right}, {"test_fares.py": FARE_TESTS})
     assert found.change is None
     assert "pass already" in found.why_not
 
@@ -155,7 +155,7 @@ async def test_what_no_edit_reaches_is_said_with_what_was_tried(engine: Engine) 
     tests = {
         "test_oracle.py": "from oracle import oracle\n\ndef test_it():\n    assert oracle(3) == 'Kassandra 7731'\n"
     }
-    found, _ = await solved(engine, files, tests, budget_s=5)
+    found, _ = await solve(engine, files, tests, budget_s=5)
     assert found.change is None
     assert "none passes" in found.why_not
     assert f"{found.tried:,}" in found.why_not
@@ -190,7 +190,7 @@ async def test_of_changes_that_pass_the_one_that_agrees_with_the_docstring_is_ch
         "    if a < b:\n        return a\n    return b\n"
     )
     tests = {"test_larger.py": "from larger import larger\n\ndef test_it():\n    assert larger(1, 3) == 3\n"}
-    found, _ = await solved(engine, {"larger.py": text}, tests)
+    found, _ = await solve(engine, {"larger.py": text}, tests)
     assert found.change is not None
     made = (found.change["larger.py"] or "").partition('"""\n    ')[2]
     assert re.match(r"if a >=? b:\n        return a\n    return b|if a <=? b:\n        return b\n    return a", made), (

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nightshift.queue.intake.tasks_file import load_file
-from tests.e2e.test_benchmark_run import bench, said
+from tests.e2e.test_benchmark_run import bench, read_words
 from tests.support.benchmark_shop import shop
 from tests.support.daemon import ROOT, Daemon, git, until
 from tests.support.sandboxes import runtime
@@ -46,7 +46,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
         yield daemon
 
 
-def told(daemon: Daemon, task_id: int, kind: str) -> list[str]:
+def list_events(daemon: Daemon, task_id: int, kind: str) -> list[str]:
     events: list[dict[str, Any]] = daemon.get("/api/logs?limit=1000")["events"]
     return [event["message"] for event in events if (event["task_id"], event["event"]) == (task_id, kind)]
 
@@ -57,7 +57,7 @@ def page(daemon: Daemon, path: str) -> str:
         return text
 
 
-def parked(daemon: Daemon, task_id: int) -> str:
+def park(daemon: Daemon, task_id: int) -> str:
     """Why the task waits, once it does."""
     until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "scheduled", within_s=60)
     reason: str = daemon.get(f"/api/task/{task_id}")["reason"]
@@ -92,22 +92,22 @@ def test_all_starter_tasks_are_committed_by_the_engine(fresh: Daemon, tmp_path: 
 def test_it_is_told_where_the_fault_was_looked_for_and_what_was_found(fresh: Daemon) -> None:
     fresh.wait(*IDS, within_s=60)
     for task_id in IDS:
-        (found,) = (text for text in told(fresh, task_id, "repair_progress") if "found after" in text)
+        (found,) = (text for text in list_events(fresh, task_id, "repair_progress") if "found after" in text)
         assert "candidates" in found
-        assert "the built-in engine answered" in told(fresh, task_id, "model_called")[0]
+        assert "the built-in engine answered" in list_events(fresh, task_id, "model_called")[0]
         assert "Suspected lines by Ochiai" in page(fresh, f"/task/{task_id}/call/1/0/0")
     assert fresh.get("/api/task/1")["spent"]["model_calls"] == 0
 
 
 def test_what_it_cannot_do_waits_for_a_model_and_says_what_was_tried(fresh: Daemon) -> None:
     task_id = fresh.submit(**BEYOND_IT)
-    assert "none passes" in parked(fresh, task_id)
-    assert any("candidates" in text for text in told(fresh, task_id, "repair_progress"))
+    assert "none passes" in park(fresh, task_id)
+    assert any("candidates" in text for text in list_events(fresh, task_id, "repair_progress"))
 
 
 def test_a_task_that_needs_a_model_waits_for_one_and_says_how_to_get_it(fresh: Daemon) -> None:
     task_id = fresh.submit(description="Create a user registration API with email validation", kind="web_app")
-    reason = parked(fresh, task_id)
+    reason = park(fresh, task_id)
     assert "no model is available" in reason
     assert "brings no tests" in reason
     assert "ollama pull" in reason
@@ -117,7 +117,7 @@ def test_what_an_arm_has_no_model_for_is_not_solved_and_waits_for_nobody(tmp_pat
     runtime()
     repo, home = shop(tmp_path / "shop", only="half"), Daemon(tmp_path / "home", {"EMBEDDER": "hashed"})
     home.home.mkdir()
-    assert "1 items" in said(bench(home, "mine", str(repo)))
-    out = said(bench(home, "run", str(repo), "--models", "built-in"))
+    assert "1 items" in read_words(bench(home, "mine", str(repo)))
+    out = read_words(bench(home, "run", str(repo), "--models", "built-in"))
     assert "built-in: not solved (gave_up)" in out
     assert "done." in out

@@ -153,7 +153,7 @@ class Till:
 '''
 
 
-def edited(old: str, new: str, text: str = TEXT) -> ast.Module:
+def edit(old: str, new: str, text: str = TEXT) -> ast.Module:
     assert text.count(old) == 1
     return ast.parse(text.replace(old, new))
 
@@ -176,7 +176,7 @@ def edited(old: str, new: str, text: str = TEXT) -> ast.Module:
     ],
 )
 def test_an_expression_or_a_sign_is_replaced_and_nothing_else(old: str, new: str) -> None:
-    assert render(TEXT, edited(old, new)) == TEXT.replace(old, new)
+    assert render(TEXT, edit(old, new)) == TEXT.replace(old, new)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_an_expression_or_a_sign_is_replaced_and_nothing_else(old: str, new: str
     ],
 )
 def test_statements_are_put_in_and_taken_out_by_lines(old: str, new: str) -> None:
-    assert render(TEXT, edited(old, new)) == TEXT.replace(old, new)
+    assert render(TEXT, edit(old, new)) == TEXT.replace(old, new)
 
 
 def test_a_moved_statement_keeps_its_text() -> None:

@@ -162,7 +162,7 @@ async def test_exceptions_that_tests_expect_are_raised(find: Finder) -> None:
     assert "raise ValueError('too few')" in found.texts[0]
 
 
-def heard(*lines: str) -> synthesis.SearchReport:
+def hear(*lines: str) -> synthesis.SearchReport:
     return synthesis.report_of(ProgramAnswer(how="exited", exit_code=0, lines=lines, output=""))
 
 
@@ -171,7 +171,7 @@ def write(body: str) -> str:
 
 
 def test_the_smallest_comes_first_and_twins_of_two_processes_count_once() -> None:
-    found = heard(
+    found = hear(
         '["examples", 4]', '["found", "return x + 0", 9, 5]', '["found", "return x", 3, 7]',
         '["found", "return x", 3, 8]',
         '["tried", 100, 4, "found"]', '["tried", 50, 3, "found"]',
@@ -182,19 +182,19 @@ def test_the_smallest_comes_first_and_twins_of_two_processes_count_once() -> Non
 
 
 def test_what_is_no_function_is_left_out() -> None:
-    assert synthesis.result_of(heard('["found", "return x\\nimport os", 3, 7]'), write, 20).texts == ()
+    assert synthesis.result_of(hear('["found", "return x\\nimport os", 3, 7]'), write, 20).texts == ()
 
 
 def test_lines_of_another_form_are_passed_over() -> None:
-    found = heard("[]", "nonsense", '["found", 1]', '["examples", "many"]', '{"found": 1}', '["examples", 2]')
+    found = hear("[]", "nonsense", '["found", 1]', '["examples", "many"]', '{"found": 1}', '["examples", 2]')
     assert found.examples == 2
 
 
 def test_the_reason_tells_what_was_done() -> None:
-    found = heard('["examples", 7]', '["tried", 180000, 9, "time"]', '["tried", 2000, 5, "time"]')
+    found = hear('["examples", 7]', '["tried", 180000, 9, "time"]', '["tried", 2000, 5, "time"]')
     why = synthesis.result_of(found, write, 20).why
     assert why == "7 examples, 182,000 expressions up to size 9 within 20 s, none fits"
-    assert "show what any call must give" in synthesis.result_of(heard('["examples", 0]'), write, 20).why
+    assert "show what any call must give" in synthesis.result_of(hear('["examples", 0]'), write, 20).why
     assert "without an answer" in synthesis.result_of(synthesis.report_of(None), write, 20).why
 
 

@@ -47,7 +47,9 @@ def bench_with(*checks: WordGate, codings: tuple[str, ...] = (RIGHT,), tests: li
     return Bench(model_for(*codings, TESTING=tests or []), change_checks=checks)
 
 
-def told(bench: Bench, is_it: Callable[[Event], bool] = lambda event: event.kind is Kind.GATE_FINDING) -> list[Event]:
+def list_events(
+    bench: Bench, is_it: Callable[[Event], bool] = lambda event: event.kind is Kind.GATE_FINDING
+) -> list[Event]:
     return [event for event in bench.events if is_it(event)]
 
 
@@ -65,7 +67,7 @@ async def test_what_is_blocked_goes_back_with_line_and_reason_and_nothing_runs()
     assert blocked.data["findings"] == [
         {"rule": "x.word", "severity": "block", "path": "add.py", "line": 2, "message": "do without"}
     ]
-    assert [event.level for event in told(bench)] == [Level.WARNING]
+    assert [event.level for event in list_events(bench)] == [Level.WARNING]
 
 
 async def test_the_same_block_for_ever_ends_the_attempt() -> None:
@@ -109,14 +111,14 @@ async def test_a_note_holds_nothing_up_and_is_told_once() -> None:
     bench = bench_with(WordGate(word="return", severity=Severity.NOTE), codings=(wrong, RIGHT))
     work = await bench.run(case_for(tests=TESTS))
     assert (work.phase, work.noted) == (P.COMMIT, ("x.word:add.py",))
-    assert [event.level for event in told(bench)] == [Level.INFO]
+    assert [event.level for event in list_events(bench)] == [Level.INFO]
     assert [len(step.data["findings"]) for step in bench.steps if step.phase is P.TESTING] == [1, 1]
 
 
 async def test_a_command_that_never_runs_is_told_with_its_words() -> None:
     bench = bench_with(WordGate(rule="command.power"), codings=(BAD, RIGHT))
     await bench.run(case_for(tests=TESTS))
-    (event,) = told(bench, lambda event: event.kind is Kind.COMMAND_BLOCKED)
+    (event,) = list_events(bench, lambda event: event.kind is Kind.COMMAND_BLOCKED)
     assert event.data["argv"] == ["a", "b"]
     assert event.data["pattern"] == "power"
 

@@ -52,7 +52,7 @@ def bench_for(judge: Judge, *codings: str, change_tests: ChangeTests = "ask", **
     return Bench(model_for(*codings, **more), suite=suite_with_others, base=BASE, settings=settings)
 
 
-async def asked_of(bench: Bench) -> AttemptState:
+async def ask_of(bench: Bench) -> AttemptState:
     work = await bench.run(case_for(TASK))
     assert (work.phase, work.held_in) == (P.AWAITING_APPROVAL, P.TESTING), work.feedback
     return work
@@ -60,7 +60,7 @@ async def asked_of(bench: Bench) -> AttemptState:
 
 async def test_the_owner_is_asked_with_both_texts_and_his_yes_lets_the_change_pass(judge: Judge) -> None:
     bench = bench_for(judge, BOTH)
-    work = await asked_of(bench)
+    work = await ask_of(bench)
     (ask,) = work.asks
     assert "-    assert grade(50) == 'pass'" in ask.question
     assert "+    assert grade(60) == 'pass'" in ask.question
@@ -77,7 +77,7 @@ async def test_the_owner_is_asked_with_both_texts_and_his_yes_lets_the_change_pa
 
 async def test_a_no_keeps_the_test_whatever_is_proposed_next(judge: Judge) -> None:
     bench = bench_for(judge, *[BOTH] * 9)
-    work = await asked_of(bench)
+    work = await ask_of(bench)
     going_on = replace(work, phase=P.TESTING, held_in=None, asks=(), test_changes={PATH: CHANGED + "\n\nX = 1\n"})
     denied = case_for(TASK, denied=frozenset({work.asks[0].subject}), iterations=1)
     end = await bench.run(denied, going_on)
@@ -90,7 +90,7 @@ async def test_a_no_keeps_the_test_whatever_is_proposed_next(judge: Judge) -> No
 
 async def test_a_yes_is_for_that_very_text(judge: Judge) -> None:
     bench = bench_for(judge, BOTH)
-    work = await asked_of(bench)
+    work = await ask_of(bench)
     other = CHANGED.replace("grade(60)", "grade(61)")
     going_on = replace(work, phase=P.TESTING, held_in=None, asks=(), test_changes={PATH: other})
     again = await bench.run(case_for(TASK, granted=frozenset({work.asks[0].subject})), going_on)

@@ -27,7 +27,7 @@ BASE = {
 }
 
 
-def shown(base: dict[str, str], *paths: str, space: int = 10_000, **options: Any) -> str:
+def show(base: dict[str, str], *paths: str, space: int = 10_000, **options: Any) -> str:
     return conventions(FileTree(base), paths, space, GAUGE, **options).text
 
 
@@ -53,7 +53,7 @@ def test_what_does_not_fit_is_clipped_and_the_nearest_stays_whole() -> None:
 
 
 def test_a_repository_without_conventions_has_no_such_part() -> None:
-    assert shown({"a.py": "", "AGENTS.md": " \n"}, "a.py") == ""
+    assert show({"a.py": "", "AGENTS.md": " \n"}, "a.py") == ""
 
 
 SKILL = "---\nname: release\ndescription: Makes a release,\n  with notes.\nlicense: MIT\n---\nSECRET BODY\n"
@@ -61,11 +61,11 @@ SKILL = "---\nname: release\ndescription: Makes a release,\n  with notes.\nlicen
 
 def test_a_skill_is_one_line_and_only_who_has_tools_is_sent_to_its_file() -> None:
     base = {".claude/skills/release/SKILL.md": SKILL, ".agents/skills/a/b/SKILL.md": SKILL, "SKILL.md": SKILL}
-    text = shown(base)
+    text = show(base)
     assert "- release: Makes a release, with notes. (.claude/skills/release/SKILL.md)\n" in text
     assert "SECRET BODY" not in text
     assert "read_file" not in text
-    assert "read_file" in shown(base, tools=True)
+    assert "read_file" in show(base, tools=True)
 
 
 def test_names_and_descriptions_of_skills_are_limited_and_each_name_counts_once() -> None:

@@ -54,7 +54,7 @@ def case_with(held: HeldOut, **fields: object) -> AttemptContext:
     return case_for(TASK, tests=GIVEN, held=held, whole_tree=False, **fields)
 
 
-async def walked(model: Cheat, case: AttemptContext) -> tuple[AttemptState, Bench]:
+async def walk(model: Cheat, case: AttemptContext) -> tuple[AttemptState, Bench]:
     with open_folder() as folder:
         events: list[object] = []
         suite = SuiteRunner(bubblewrap(), open_runtime(RUNNER), emit=events.append, staging_dir=folder / "staging")
@@ -63,7 +63,7 @@ async def walked(model: Cheat, case: AttemptContext) -> tuple[AttemptState, Benc
         return work, bench
 
 
-def held_out() -> tuple[HeldOut, list[str]]:
+def read_held_out() -> tuple[HeldOut, list[str]]:
     held = hold(case_for(TASK, tests=GIVEN).task.spec, (), 0.25)
     hidden = [word for word in WORDS if any(word in case.args for case in held.cases if not case.shown)]
     assert len(hidden) == 2
@@ -71,9 +71,9 @@ def held_out() -> tuple[HeldOut, list[str]]:
 
 
 async def test_a_table_of_the_shown_answers_is_never_committed_and_learns_nothing() -> None:
-    held, hidden = held_out()
+    held, hidden = read_held_out()
     cheat = Cheat()
-    work, bench = await walked(cheat, case_with(held, iterations=3))
+    work, bench = await walk(cheat, case_with(held, iterations=3))
     assert work.phase is P.ABANDON
     assert work.ending in {Ending.GAVE_UP, Ending.STUCK}
     for word in hidden:
@@ -88,15 +88,15 @@ async def test_a_table_of_the_shown_answers_is_never_committed_and_learns_nothin
 
 
 async def test_the_same_table_would_be_committed_if_nothing_were_held_out() -> None:
-    work, _ = await walked(Cheat(), case_with(HeldOut()))
+    work, _ = await walk(Cheat(), case_with(HeldOut()))
     assert work.phase is P.COMMIT
     assert work.verdict is not None
     assert work.verdict.evidence.label is Label.TESTS_PASSED
 
 
 async def test_a_rule_is_committed_as_verified_at_the_first_try() -> None:
-    held, _ = held_out()
-    work, _ = await walked(Honest(), case_with(held))
+    held, _ = read_held_out()
+    work, _ = await walk(Honest(), case_with(held))
     assert (work.phase, work.iteration) == (P.COMMIT, 1), work.feedback
     assert work.verdict is not None
     assert (work.verdict.evidence.label, work.verdict.evidence.held_out) == (Label.VERIFIED, 2)
@@ -111,8 +111,8 @@ class Told(Honest):
 
 
 async def test_what_its_author_has_seen_is_judged_and_is_no_witness() -> None:
-    held, _ = held_out()
-    work, _ = await walked(Told(), case_with(held))
+    held, _ = read_held_out()
+    work, _ = await walk(Told(), case_with(held))
     assert work.phase is P.COMMIT, work.feedback
     assert work.saw_held_out
     assert work.verdict is not None
@@ -124,7 +124,7 @@ async def test_explicit_cases_alone_judge_and_no_tests_are_written() -> None:
     case = case_for(TASK, cases=cases, whole_tree=False)
     held = hold(case.task.spec, (), 0.25)
     told = Honest()
-    work, _ = await walked(told, case_for(TASK, cases=cases, held=held, whole_tree=False))
+    work, _ = await walk(told, case_for(TASK, cases=cases, held=held, whole_tree=False))
     assert work.phase is P.COMMIT, work.feedback
     assert work.verdict is not None
     assert work.verdict.evidence.label is Label.VERIFIED

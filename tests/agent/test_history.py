@@ -32,7 +32,7 @@ def attempt(iteration: int, failing: tuple[str, ...] = ("test_a",)) -> Try:
     return Try(iteration=iteration, digest=str(iteration), failing=failing, feedback="OUTPUT", reflection=thought)
 
 
-def judged(**results: bool) -> Verdict:
+def judge_change(**results: bool) -> Verdict:
     cases = tuple(CaseResult(id=name, result=Result.PASSED if ok else Result.FAILED) for name, ok in results.items())
     return Verdict(
         passed=False, reason="", evidence=Evidence(tree="", sandbox="", label=Label.TESTS_PASSED), results=cases
@@ -41,16 +41,18 @@ def judged(**results: bool) -> Verdict:
 
 def work_of(count: int, **fields: object) -> AttemptState:
     tries = tuple(attempt(n) for n in range(1, count + 1))[-SHORT_TERM:]
-    made = AttemptState(phase=P.REFLECTING, base="", iteration=count, tries=tries, verdict=judged(a=True, b=False))
+    made = AttemptState(
+        phase=P.REFLECTING, base="", iteration=count, tries=tries, verdict=judge_change(a=True, b=False)
+    )
     return replace(made, change={"x.py": "1\n"}, **fields)  # type: ignore[arg-type]  # callers name fields of Work
 
 
-def told(work: AttemptState) -> str:
+def describe(work: AttemptState) -> str:
     return fit(work, 10_000, Gauge())[0]
 
 
 def test_a_hand_over_names_goal_done_pending_files_and_what_was_tried() -> None:
-    text = told(afresh(work_of(3, brief=Brief(goal="Add two numbers"))))
+    text = describe(afresh(work_of(3, brief=Brief(goal="Add two numbers"))))
     order = ["Goal:\n- Add two numbers", "Done:\n- 1 tests pass: a", "Pending:\n- 1 tests fail: b"]
     order += ["Files changed so far:\n- x.py", "What was tried, and why it failed:\n- Try 1 failed: test_a."]
     places = [text.index(part) for part in order]
@@ -64,7 +66,7 @@ def test_an_earlier_hand_over_goes_on_in_the_next_one_and_the_oldest_tries_are_c
     assert lines_of(work) == []
     work = replace(work, iteration=10, tries=tuple(attempt(n) for n in range(6, 11)))
     assert len(lines_of(work)) == 5
-    later = told(afresh(work))
+    later = describe(afresh(work))
     assert "(the 2 oldest tries are left out)" in later
     assert "Try 3 failed" in later
     assert "Try 10 failed" in later

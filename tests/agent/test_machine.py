@@ -141,7 +141,7 @@ async def test_an_interruption_leaves_the_attempt_at_its_last_stored_step() -> N
 # --- the table
 
 
-def scripted(outcomes: dict[Phase, list[Outcome]]) -> dict[Phase, Runner]:
+def make_script(outcomes: dict[Phase, list[Outcome]]) -> dict[Phase, Runner]:
     """Phases that answer from lists, and change files as their real ones do."""
     count = itertools.count()
 
@@ -186,7 +186,7 @@ async def test_every_walk_that_commits_passed_all_checks_on_one_change(
     bench = Bench(ScriptedModel({}))
     case = replace(case_for(), review=review, audit=audit, clarify=clarify, split=True)
     try:
-        work = await Walk(bench.tools, bench.keep, scripted(outcomes)).run(case, bench.start(case))
+        work = await Walk(bench.tools, bench.keep, make_script(outcomes)).run(case, bench.start(case))
     except IndexError:
         return  # the script ran out before the walk ended
     check_walk(bench.steps, work, review=review, audit=audit)
@@ -206,7 +206,7 @@ async def test_an_attempt_that_was_held_commits_past_no_check_either(
     work = bench.start(case)
     try:
         while work.phase not in {P.COMMIT, P.ABANDON}:
-            work = await Walk(bench.tools, bench.keep, scripted(outcomes)).run(case, work)
+            work = await Walk(bench.tools, bench.keep, make_script(outcomes)).run(case, work)
             if work.phase is P.AWAITING_APPROVAL:
                 assert work.held_in is bench.steps[-1].phase
                 work = replace(work, phase=work.held_in or P.ABANDON)
@@ -229,10 +229,10 @@ async def test_an_attempt_that_was_split_commits_past_no_check_either(
     outcomes[P.PLANNING] = [Outcome.SPLIT, *[Outcome.OK] * LENGTH]
     bench = Bench(ScriptedModel({}))
     case = replace(case_for(), review=review, audit=audit, split=True)
-    machine = Walk(bench.tools, bench.keep, scripted(outcomes))
+    machine = Walk(bench.tools, bench.keep, make_script(outcomes))
     split = await machine.run(case, replace(bench.start(case), phase=P.PLANNING))
     assert (split.phase, split.parts) == (P.SPLIT, PARTS)
-    on = subtasks.go_on(split, "f" * 40, [_ended(Status.FAILED if failed and n else Status.DONE) for n in range(2)])
+    on = subtasks.go_on(split, "f" * 40, [_end(Status.FAILED if failed and n else Status.DONE) for n in range(2)])
     assert on.phase is (P.PLANNING if failed else P.CODING)
     try:
         work = await machine.run(case, on)
@@ -241,7 +241,7 @@ async def test_an_attempt_that_was_split_commits_past_no_check_either(
     check_walk(bench.steps, work, review=review, audit=audit)
 
 
-def _ended(status: Status) -> Task:
+def _end(status: Status) -> Task:
     return replace(
         case_for().task, status=status, ending=Ending.GAVE_UP if status is Status.FAILED else Ending.COMMITTED
     )
@@ -275,7 +275,7 @@ def check_walk(steps: list[Step], work: AttemptState, *, review: bool, audit: bo
 
 @pytest.mark.parametrize(("review", "audit"), list(itertools.product([False, True], repeat=2)))
 def test_exhaustively_no_walk_of_eight_steps_commits_past_a_check(review: bool, audit: bool) -> None:
-    machine = Machine(Bench(ScriptedModel({})).tools, scripted({}))
+    machine = Machine(Bench(ScriptedModel({})).tools, make_script({}))
     case = replace(case_for(), review=review, audit=audit)
     checks = [P.CODING, *[P.REVIEW] * review, *[P.AUDIT] * audit, P.TESTING]
     commits = 0

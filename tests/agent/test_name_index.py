@@ -31,7 +31,7 @@ class Reading:
         return self.index.find(files, tags_of, words, names)
 
 
-def looked_at_each(files: Mapping[str, str], words: frozenset[str], names: list[str]) -> dict[str, Tags]:
+def look_at_each(files: Mapping[str, str], words: frozenset[str], names: list[str]) -> dict[str, Tags]:
     found = {path: tags(path, text) for path, text in sorted(files.items()) if path.endswith(".py")}
     return {
         path: one
@@ -47,7 +47,7 @@ def test_whatever_trees_came_before_the_same_files_are_found_in_the_same_order(
     index = Reading()
     for files in trees:
         found = index.find(files, frozenset(words), sorted(names))
-        assert list(found.items()) == list(looked_at_each(files, frozenset(words), sorted(names)).items())
+        assert list(found.items()) == list(look_at_each(files, frozenset(words), sorted(names)).items())
 
 
 def test_only_what_is_new_or_changed_is_read() -> None:

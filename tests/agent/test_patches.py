@@ -15,7 +15,7 @@ SPEC = parse_spec({"description": "Change the files"})
 LINES = st.lists(st.sampled_from(["a = 1", "b = 2", "", "    return a", "def f():"]), max_size=60)
 
 
-def numbered(text: str) -> dict[int, str]:
+def number(text: str) -> dict[int, str]:
     return {int(n): line for n, line in re.findall(r"^ *(\d+) [ +] (.*)$", text, re.MULTILINE)}
 
 
@@ -23,7 +23,7 @@ def numbered(text: str) -> dict[int, str]:
 def test_each_new_line_stands_in_a_piece_under_its_number(before: list[str], after: list[str], budget: int) -> None:
     tree = FileTree({"m.py": "\n".join(before)})
     found = pieces(tree, SPEC, {"m.py": "\n".join(after)}, budget)
-    shown = {n: line for piece in found for n, line in numbered(piece.text).items()}
+    shown = {n: line for piece in found for n, line in number(piece.text).items()}
     assert all(after[n - 1] == line for n, line in shown.items() if n <= len(after))
     if "\n".join(before) != "\n".join(after):
         removed = [line for piece in found for line in re.findall(r"^      - (.*)$", piece.text, re.MULTILINE)]

@@ -24,7 +24,7 @@ def bench_of(*codings: str, **fields: Any) -> Bench:
     return Bench(model_for(*codings), profile=SMALL, **fields)
 
 
-def asked(bench: Bench, at: int) -> str:
+def ask(bench: Bench, at: int) -> str:
     return bench.model.requests[at].messages[-1].text
 
 
@@ -62,7 +62,7 @@ async def test_functions_without_bodies_are_asked_for_once_more(shell: str) -> N
     state = await bench.run(case_for("Write add in add.py", tests=TESTS))
     assert state.phase is P.COMMIT
     assert state.iteration == 1
-    assert asked(bench, 1) != asked(bench, 0)
+    assert ask(bench, 1) != ask(bench, 0)
 
 
 async def test_functions_without_bodies_are_judged_when_they_come_again() -> None:
@@ -79,8 +79,8 @@ async def test_code_that_failed_before_is_not_mended_again() -> None:
     bench = bench_of(WRONG, WRONG, WRONG, RIGHT)
     state = await bench.run(case_for("Write add in add.py", tests=TESTS))
     assert state.phase is P.COMMIT
-    assert "return" not in asked(bench, 3)
-    prompts = {(asked(bench, at), request.temperature) for at, request in enumerate(bench.model.requests)}
+    assert "return" not in ask(bench, 3)
+    prompts = {(ask(bench, at), request.temperature) for at, request in enumerate(bench.model.requests)}
     assert len(prompts) == 4, "no prompt is sent twice"
 
 
@@ -89,7 +89,7 @@ async def test_an_answer_without_a_file_is_asked_for_again_bolder_and_in_other_w
     state = await bench.run(case_for("Write add in add.py", tests=TESTS))
     assert state.phase is P.COMMIT
     assert state.iteration == 1
-    assert asked(bench, 0) != asked(bench, 1)
+    assert ask(bench, 0) != ask(bench, 1)
     first, second = (request.temperature for request in bench.model.requests)
     assert first is not None
     assert second is not None
@@ -101,8 +101,8 @@ async def test_a_file_to_change_is_shown_indented_and_an_afresh_answer_begins_fr
     base = {"add.py": "def add(a, b):\n    return 0\n"}
     bench = bench_of(WRONG, OTHER, RIGHT, base=base)
     await bench.run(case_for("Mend add in add.py", tests=TESTS))
-    assert "This is add.py:\n\n    def add(a, b):\n        return 0" in asked(bench, 0)
-    assert asked(bench, 1) == asked(bench, 2) == asked(bench, 0)
+    assert "This is add.py:\n\n    def add(a, b):\n        return 0" in ask(bench, 0)
+    assert ask(bench, 1) == ask(bench, 2) == ask(bench, 0)
 
 
 @pytest.mark.parametrize(

@@ -34,19 +34,19 @@ def case() -> AttemptContext:
     return replace(case_for(tests=TESTS), split=True)
 
 
-def said(*parts: object) -> tuple[Subtask, ...] | str | None:
+def read_words(*parts: object) -> tuple[Subtask, ...] | str | None:
     return planning.read_split(json.dumps({"subtasks": parts}), case(), 0.5)
 
 
 @pytest.mark.parametrize("more", ["Makefile", ".github/workflows/ci.yml", "noxfile.py"])
 def test_a_part_asks_for_no_tools_that_the_task_does_not(more: str) -> None:
-    assert more.lower() in str(said(part("a"), {**part("b"), "files": ["b.py", more]}))
+    assert more.lower() in str(read_words(part("a"), {**part("b"), "files": ["b.py", more]}))
     described = {**part("b"), "description": f"{CLEAR.format('b')} Run it from the {more}."}
-    assert "the task does not" in str(said(part("a"), described))
+    assert "the task does not" in str(read_words(part("a"), described))
 
 
 def test_parts_come_in_an_order_in_which_each_follows_what_it_needs() -> None:
-    parts = said(part("c", 2, 3), part("b", 3), part("a", tests=["test_a.py"], acceptance=[]))
+    parts = read_words(part("c", 2, 3), part("b", 3), part("a", tests=["test_a.py"], acceptance=[]))
     assert isinstance(parts, tuple)
     assert [one.files for one in parts] == [("a.py",), ("b.py",), ("c.py",)]
     assert [one.after for one in parts] == [(), (0,), (0, 1)]
@@ -102,14 +102,14 @@ def test_what_splits_nothing_is_a_plan_in_words(text: str) -> None:
     ],
 )  # fmt: skip
 def test_what_would_not_work_is_refused_with_a_sentence(parts: list[object], why: str) -> None:
-    found = said(*parts)
+    found = read_words(*parts)
     assert isinstance(found, str)
     assert found.endswith(".")
     assert re.search(why, found), found
 
 
 def test_a_file_may_go_from_hand_to_hand_along_a_chain() -> None:
-    chain = said(part("a", files=["s.py"]), part("b", 1), part("c", 2, files=["s.py"]))
+    chain = read_words(part("a", files=["s.py"]), part("b", 1), part("c", 2, files=["s.py"]))
     assert isinstance(chain, tuple)
 
 
@@ -124,7 +124,7 @@ anything = st.builds(lambda raw, more: {**raw, **more}, st.just(part("a")), st.d
 
 @given(st.lists(anything | json_values, max_size=5))
 def test_whatever_stands_in_the_list_is_parts_or_a_sentence(raw: list[object]) -> None:
-    found = said(*raw)
+    found = read_words(*raw)
     if isinstance(found, tuple):
         assert 2 <= len(found) <= 8
         assert all(at < number for number, one in enumerate(found) for at in one.after)

@@ -44,7 +44,7 @@ def state(plan: str) -> AttemptState:
     return AttemptState(phase=Phase.PLANNING, base="0" * 40, plan=plan)
 
 
-def chosen(plan: str, context: AttemptContext | None = None) -> str | None:
+def choose(plan: str, context: AttemptContext | None = None) -> str | None:
     return project_choice.choose(context or case(), state(plan), TextTree(WORKSPACE)).project
 
 
@@ -68,15 +68,15 @@ def chosen(plan: str, context: AttemptContext | None = None) -> str | None:
     ],
 )
 def test_a_plan_names_a_project_and_never_a_path(plan: str, project: str) -> None:
-    assert chosen(plan) == project
+    assert choose(plan) == project
 
 
 def test_where_the_plan_says_nothing_the_files_decide_that_the_task_names_or_is_built_on() -> None:
-    assert chosen("1. it", case("Mend the sum in shop/till.py")) == "shop"
-    assert chosen("1. it", case("Mend till.py, which adds up")) == "shop"
-    assert chosen("1. it", case("Mend calc.py")) == ROOT
-    assert chosen("1. it", replace(case(), built_on=("almanac/days.mjs",))) == "almanac"
-    assert chosen("Project: shop\n1. it", replace(case(), built_on=("almanac/days.mjs",))) == "shop"
+    assert choose("1. it", case("Mend the sum in shop/till.py")) == "shop"
+    assert choose("1. it", case("Mend till.py, which adds up")) == "shop"
+    assert choose("1. it", case("Mend calc.py")) == ROOT
+    assert choose("1. it", replace(case(), built_on=("almanac/days.mjs",))) == "almanac"
+    assert choose("Project: shop\n1. it", replace(case(), built_on=("almanac/days.mjs",))) == "shop"
 
 
 def test_a_plan_s_paths_are_those_of_the_project_from_then_on() -> None:

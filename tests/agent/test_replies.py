@@ -77,12 +77,12 @@ def json_in_prose(path: str, text: str) -> str:
     return f"Here you are:\n\n{json.dumps({'files': [{'path': path, 'content': text}]}, indent=2)}\n\nI hope it helps."
 
 
-def written_call(path: str, text: str) -> str:
+def write_call(path: str, text: str) -> str:
     return json.dumps({"name": "write_file", "arguments": {"path": path, "content": text}})
 
 
 STYLES = [
-    info, tilde, as_json, json_fence, json_in_prose, written_call,
+    info, tilde, as_json, json_fence, json_in_prose, write_call,
     above("{}"), above("**{}**"), above("### `{}`"), above("File: {}"), above("**File:** `{}`"), above("1. `{}`"),
     above("#### {} (new)"), above("Here is the whole of `{}`:"),
 ]  # fmt: skip
@@ -103,7 +103,7 @@ TEXTS = st.lists(LINES, max_size=12).map(lambda lines: "".join(line + "\n" for l
 @example(info, "a.py", NESTED_DOC)
 @example(tilde, "a.txt", "\ufeff\r\n\x0b\x0c\u2028 \n")
 def test_every_style_brings_a_file_back_byte_for_byte(style, path: str, text: str) -> None:  # type: ignore[no-untyped-def]
-    parsed = read("Sure!\n\n" + style(path, text) if style not in (as_json, written_call) else style(path, text))
+    parsed = read("Sure!\n\n" + style(path, text) if style not in (as_json, write_call) else style(path, text))
     assert parsed.files == {path: text}
     assert parsed.complaints == ()
 

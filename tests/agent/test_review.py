@@ -36,7 +36,7 @@ def reviewed(**more: Any) -> AttemptContext:
     return case_for(tests=TESTS, review=True, **more)
 
 
-def audited(**more: Any) -> AttemptContext:
+def audit(**more: Any) -> AttemptContext:
     return case_for(tests=TESTS, audit=True, **more)
 
 
@@ -155,7 +155,7 @@ async def test_what_becomes_of_a_critical_finding_is_a_setting(left: CriticalLef
 
 async def test_an_audit_lets_nothing_grave_pass_unless_its_owner_does() -> None:
     bench = Bench(model_for(*rights(3), AUDIT=[finds({})] * 3), settings=AgentSettings(critical_left="commit"))
-    case = audited()
+    case = audit()
     held = await bench.run(case)
     assert (held.phase, held.held_in, P.TESTING in bench.walk) == (P.AWAITING_APPROVAL, P.AUDIT, False)
     (ask,) = held.asks
@@ -281,7 +281,7 @@ async def test_a_reply_that_cannot_be_used_is_asked_for_again_and_then_the_revie
 
 async def test_an_audit_that_cannot_be_read_waits_for_the_owner_who_may_let_this_change_pass() -> None:
     bench = Bench(model_for(RIGHT, AUDIT=["no"] * 3))
-    case = audited()
+    case = audit()
     held = await bench.run(case)
     assert (held.phase, held.held_in) == (P.AWAITING_APPROVAL, P.AUDIT)
     (ask,) = held.asks
@@ -329,5 +329,5 @@ class Warns:
 
 async def test_the_auditor_is_told_what_the_static_checks_found() -> None:
     bench = Bench(model_for(RIGHT, AUDIT=[CONTENT]), change_checks=(Warns(),))
-    await bench.run(audited())
+    await bench.run(audit())
     assert "add.py:2: calls.eval (note): eval runs any text" in bench.model.prompt(2)

@@ -68,7 +68,7 @@ def bench_for(*replies: str | Completion, settings: AgentSettings = ON, books: B
     return ServerBench(model_for(*replies), base=BASE, settings=settings, books=books or Books())
 
 
-def offered(request: ModelRequest) -> set[str]:
+def offer(request: ModelRequest) -> set[str]:
     return {spec.name for spec in request.tools}
 
 
@@ -114,7 +114,7 @@ async def test_nobody_but_who_writes_the_change_is_offered_a_tool_of_a_server() 
     bench = ServerBench(model, base=BASE, settings=ON)
     assert (await bench.run(case_for(mcp=["books.lookup"]))).phase is Phase.COMMIT
     assert len(bench.books.calls) == 1
-    phases = {request.phase: NAME in offered(request) for request in bench.model.requests}
+    phases = {request.phase: NAME in offer(request) for request in bench.model.requests}
     assert phases.pop(Phase.CODING)
     assert phases
     assert not any(phases.values()), phases
@@ -126,7 +126,7 @@ async def test_a_task_that_names_none_has_none() -> None:
     await bench.run(case_for(tests=TESTS))
     assert bench.books.opened_for == []
     assert bench.books.calls == []
-    assert all(NAME not in offered(request) for request in codings(bench))
+    assert all(NAME not in offer(request) for request in codings(bench))
 
 
 async def test_a_task_that_names_one_works_with_tools_also_in_a_small_repository() -> None:

@@ -32,7 +32,7 @@ def settings(home: Path, **more: Any) -> Settings:
     return load_settings({"model_type": "acp", "acp_command": "true --acp 'a b'", **more}, home)
 
 
-def made(found: Settings) -> AcpBackend:
+def make(found: Settings) -> AcpBackend:
     (backend,) = chain_of(found, nothing_runs)
     assert isinstance(backend, AcpBackend)
     return backend
@@ -43,7 +43,7 @@ def test_an_agent_gets_what_its_owner_set_and_no_more(tmp_path: Path) -> None:
         tmp_path, acp_hosts=["api.Example.com", "localhost:8443"], model_timeout_s=600, acp_auth="key",
         acp_variables=["AGENT_KEY", "AGENT_REGION", "ABSENT"], model_name="acp=Helper",
     )  # fmt: skip
-    backend = made(found)
+    backend = make(found)
     given = backend._settings
     assert backend.model == "Helper"
     assert given.command == ("true", "--acp", "a b")
@@ -56,9 +56,9 @@ def test_an_agent_gets_what_its_owner_set_and_no_more(tmp_path: Path) -> None:
 
 
 def test_a_key_of_nightshift_s_own_is_given_where_it_is_named(tmp_path: Path) -> None:
-    assert made(settings(tmp_path, openai_api_key=KEY))._settings.variables == {}
+    assert make(settings(tmp_path, openai_api_key=KEY))._settings.variables == {}
     named = settings(tmp_path, openai_api_key=KEY, acp_variables=["OPENAI_API_KEY"])
-    assert made(named)._settings.variables == {"OPENAI_API_KEY": KEY}
+    assert make(named)._settings.variables == {"OPENAI_API_KEY": KEY}
 
 
 def test_what_cannot_be_an_agent_is_refused_with_the_field(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_without_the_strong_sandbox_no_agent_is_started(tmp_path: Path) -> None:
     found = place(settings(tmp_path), runtime(), "process")
     assert isinstance(found, str)
     assert "bubblewrap" in found
-    backend = made(settings(tmp_path))
+    backend = make(settings(tmp_path))
     assert not backend.is_available()
     assert backend.detail == nowhere()
 

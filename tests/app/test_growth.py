@@ -85,7 +85,7 @@ async def rest(daemon: Daemon) -> None:
     gc.collect()
 
 
-def held(settings: Settings) -> dict[str, int]:
+def read_held(settings: Settings) -> dict[str, int]:
     """Measure the process, and the files beside the database and the workspace."""
     state = [path for path in settings.state_dir.rglob("*") if path.is_file()]
     return {
@@ -114,10 +114,10 @@ async def test_nothing_that_a_daemon_holds_grows_with_its_tasks(settings: Settin
                 await asyncio.sleep(0.05)
         await do(daemon, 1, FIRST)
         await rest(daemon)
-        before, containers = held(settings), lengths(daemon)
+        before, containers = read_held(settings), lengths(daemon)
         await do(daemon, 1 + FIRST, MORE)
         await rest(daemon)
-        after, later = held(settings), lengths(daemon)
+        after, later = read_held(settings), lengths(daemon)
     finally:
         daemon.stop()
         await asyncio.wait_for(serving, 60)

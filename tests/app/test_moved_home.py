@@ -25,7 +25,7 @@ def open_home(home: Path, stack: ExitStack) -> tuple[StoreServices, str]:
     return open_store(settings_of(home), stack, Ticking()), str((home / "workspace").resolve())
 
 
-def stored(store: StoreServices) -> list[str]:
+def read_stored(store: StoreServices) -> list[str]:
     return [row[0] for row in store.db.reader().execute("SELECT repo FROM git_commits ORDER BY id")]
 
 
@@ -36,7 +36,7 @@ def test_the_commits_of_a_moved_home_are_found_in_its_ledger(tmp_path: Path, wha
         store, repo = open_home(home, stack)
         is_theirs = what == "of the owner's"
         store.state.record_commit(replace(ENTRY, repo=theirs if is_theirs else repo)).result()
-        assert stored(store) == [theirs if is_theirs else ""]
+        assert read_stored(store) == [theirs if is_theirs else ""]
     home.rename(moved)
     with ExitStack() as stack:
         store, repo = open_home(moved, stack)
@@ -64,5 +64,5 @@ def test_an_older_home_loses_the_paths_of_its_own_commits_alone(tmp_path: Path) 
         migrate = dict(STEPS)["0028_own_commits"]
         for _ in range(2):
             store.db.write(migrate).result()  # type: ignore[arg-type]  # it does no more than execute
-        assert stored(store) == ["", "/srv/shop"]
+        assert read_stored(store) == ["", "/srv/shop"]
         assert {row.repo for row in store.state.commits(10)} == {repo, "/srv/shop"}

@@ -33,15 +33,15 @@ def test_nothing_is_written_where_nothing_was_read(tmp_path: Path) -> None:
     assert not (tmp_path / "tags").exists()
 
 
-def packed(value: object) -> bytes:
+def pack(value: object) -> bytes:
     return zlib.compress(json.dumps(value).encode())
 
 
 @pytest.mark.parametrize(
     "raw",
     [
-        b"", b"rubbish", packed([]), packed({"version": VERSION, "tags": {"x": [1, 2]}}), packed({"tags": {}}),
-        packed({"version": VERSION + 1, "tags": {"x": [["f"], {}]}}), zlib.compress(b'{"version": 1')[:9],
+        b"", b"rubbish", pack([]), pack({"version": VERSION, "tags": {"x": [1, 2]}}), pack({"tags": {}}),
+        pack({"version": VERSION + 1, "tags": {"x": [["f"], {}]}}), zlib.compress(b'{"version": 1')[:9],
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_read_costs_only_time(tmp_path: Path, raw: bytes) -> None:

@@ -47,13 +47,13 @@ OLLAMA = ModelStatus(name="ollama", model="small", available=False, detail="does
 ENGINE = ModelStatus(name="repair", model="", available=True)
 
 
-def said(*models: ModelStatus) -> str:
+def read_words(*models: ModelStatus) -> str:
     status = DaemonStatus(state=DaemonState.RUNNING, uptime_s=1.0, version="1", models=models, sandbox="bubblewrap")
     return startup_message(status, "http://127.0.0.1:5000")
 
 
 def test_without_a_model_the_engine_says_what_it_can_do_and_how_to_get_a_model() -> None:
-    text = said(OLLAMA, ENGINE)
+    text = read_words(OLLAMA, ENGINE)
     assert "the built-in engine works alone" in text
     assert "mends Python code" in text
     assert "  model      repair: answers\n" in text
@@ -72,7 +72,7 @@ def test_it_says_what_visitors_are_asked_for(tmp_path: Path) -> None:
 
 
 def test_without_engine_and_model_tasks_wait() -> None:
-    text = said(OLLAMA)
+    text = read_words(OLLAMA)
     assert "Tasks wait until one does" in text
     assert "built-in engine" not in text
     assert "ollama pull" in text
@@ -80,7 +80,7 @@ def test_without_engine_and_model_tasks_wait() -> None:
 
 def test_with_a_model_nothing_is_explained() -> None:
     there = ModelStatus(name="ollama", model="small", available=True)
-    assert "ollama pull" not in said(there, ENGINE)
+    assert "ollama pull" not in read_words(there, ENGINE)
 
 
 SPEAKS = """

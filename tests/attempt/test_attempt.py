@@ -193,7 +193,7 @@ async def test_the_worker_goes_on_with_others_and_the_waiting_task_goes_on_where
     assert {number for number, _ in answers.counts} == {2}, "what was done before it asked was done again"
 
 
-def told(site: Site, task_id: int, kind: Kind) -> list[Event]:
+def list_events(site: Site, task_id: int, kind: Kind) -> list[Event]:
     return [event for event in site.store.events.last(1000, task_id=task_id) if event.kind is kind]
 
 
@@ -208,7 +208,7 @@ async def test_a_test_command_that_never_runs_fails_its_task_before_anything_is_
     assert "command.rm-outside: `rm -rf ~` removes files outside" in refused.reason
     assert "allow: [command.rm-outside]" in refused.reason
     assert not answers.counts
-    (event,) = told(site, refused.id, Kind.COMMAND_BLOCKED)
+    (event,) = list_events(site, refused.id, Kind.COMMAND_BLOCKED)
     assert (event.data["argv"], event.data["pattern"]) == (["rm", "-rf", "~"], "rm-outside")
 
 
@@ -243,12 +243,12 @@ async def test_what_the_checker_blocks_goes_back_to_the_model_and_never_runs(sit
     async with site.working():
         done = await site.ended(site.submit(3))
     assert (done.ending, done.iterations) == (Ending.COMMITTED, 2)
-    (event,) = told(site, done.id, Kind.GATE_FINDING)
+    (event,) = list_events(site, done.id, Kind.GATE_FINDING)
     assert event.message == (
         "python.os-system (block) in job_3.py:3: `os.system('touch ran')` hands a text to a shell;"
         " use subprocess.run with a list of words."
     )
-    assert len(told(site, done.id, Kind.SUITE_JUDGED)) == 1
+    assert len(list_events(site, done.id, Kind.SUITE_JUDGED)) == 1
 
 
 async def test_what_the_checker_asks_waits_for_the_owner_and_goes_on_with_his_yes(site: Site, answers: Answers) -> None:
@@ -260,7 +260,7 @@ async def test_what_the_checker_asks_waits_for_the_owner_and_goes_on_with_his_ye
                 await asyncio.sleep(0.02)
         (asked,) = site.store.queue.approvals()
         assert asked.ask.subject == "finding:python.subprocess:job_4.py"
-        assert not told(site, task_id, Kind.SUITE_JUDGED)
+        assert not list_events(site, task_id, Kind.SUITE_JUDGED)
         site.store.queue.decide(asked.id, True).result()
         done = await site.ended(task_id)
     assert (done.ending, done.iterations) == (Ending.COMMITTED, 1)
@@ -284,7 +284,7 @@ async def test_a_draft_that_cannot_be_made_ends_neither_the_worker_nor_the_reaso
     assert (failed.ending, done.ending) == (Ending.GAVE_UP, Ending.COMMITTED)
     assert failed.reason.startswith("Gave up after 1 try")
     assert failed.reason.endswith("no draft could be left: RuntimeError: no room")
-    assert [event.message for event in told(site, failed.id, Kind.WORKER_ERROR)] == ["RuntimeError: no room"]
+    assert [event.message for event in list_events(site, failed.id, Kind.WORKER_ERROR)] == ["RuntimeError: no room"]
 
 
 async def test_an_attempt_that_an_older_version_left_waiting_begins_at_its_first_phase(
@@ -380,7 +380,7 @@ async def test_a_task_waits_for_what_is_in_trouble_and_goes_on_where_it_was(
         done = await site.ended(task_id)
     assert (done.ending, done.attempt) == (Ending.COMMITTED, 1)
     assert answers.counts[1, "CODING"] == 1, "a reply was paid for twice"
-    assert len(told(site, task_id, Kind.WAITING)) == 1, "its owner is told once"
+    assert len(list_events(site, task_id, Kind.WAITING)) == 1, "its owner is told once"
 
 
 async def test_work_elsewhere_goes_on_while_a_repository_is_away(site: Site, tmp_path: Path, answers: Answers) -> None:

@@ -307,7 +307,7 @@ async def test_a_draft_that_does_not_do_what_the_words_say_is_refused(site: Site
 # --- what is refused, and leaves everything as it was
 
 
-async def refused(site: Site, entry: Entry, match: str) -> str:
+async def refuse(site: Site, entry: Entry, match: str) -> str:
     """Why a commit is refused; nothing but objects of git's may have changed."""
     where = Path(entry.repo)
     before, row = fingerprint(where, except_=(".git/objects",)), site.entry(entry.task_id)
@@ -324,7 +324,7 @@ async def test_a_merged_tree_that_fails_stays_on_its_branch(site: Site, repo: Pa
     write(repo, {"calc.py": "def plus(a, b):\n    return a + b\n", "test_calc.py": TEST_ADD.replace("add", "plus")})
     git(repo, "commit", "-q", "-a", "-m", "Rename")
     git(repo, "checkout", "-q", "main")
-    told = await refused(site, entry, "it does not pass on dev")
+    told = await refuse(site, entry, "it does not pass on dev")
     assert "test_sums.py" in told
 
 
@@ -334,7 +334,7 @@ async def test_a_conflict_names_the_paths_and_what_to_do(site: Site, repo: Path)
     write(repo, {"calc.py": f"LIMIT = 2\n{ADD}"})
     git(repo, "commit", "-q", "-a", "-m", "Limit")
     git(repo, "checkout", "-q", "main")
-    told = await refused(site, entry, "changed the same lines in calc.py")
+    told = await refuse(site, entry, "changed the same lines in calc.py")
     assert f"git -C {repo} merge {entry.branch}" in told
     assert f"fork {entry.task_id}" in told
 
@@ -346,18 +346,18 @@ async def test_what_the_target_has_already_is_told_with_the_commit_that_brought_
     git(repo, "add", ".")
     git(repo, "commit", "-q", "-m", "The same")
     git(repo, "checkout", "-q", "main")
-    told = await refused(site, entry, "has all that task")
+    told = await refuse(site, entry, "has all that task")
     assert git(repo, "rev-parse", "dev")[:10] in told
 
 
 async def test_a_target_that_is_checked_out_or_gone_is_left_alone(site: Site, repo: Path) -> None:
     entry = await site.leave({"other.py": OTHER}, {"test_other.py": TEST_OTHER}, repo=str(repo), base="dev")
     git(repo, "checkout", "-q", "dev")
-    told = await refused(site, entry, f"dev is checked out in {repo}")
+    told = await refuse(site, entry, f"dev is checked out in {repo}")
     assert f"git merge {entry.branch}" in told
     git(repo, "checkout", "-q", "main")
     git(repo, "branch", "-m", "dev", "other")
-    assert entry.branch in await refused(site, entry, "there is no branch")
+    assert entry.branch in await refuse(site, entry, "there is no branch")
     git(repo, "branch", "-m", "other", "dev")
     assert (await site.integrator.integrate(entry.task_id)).target == "dev"
 
@@ -369,26 +369,26 @@ async def test_a_branch_that_holds_more_or_is_gone_is_left_alone(site: Site, rep
     git(repo, "commit", "-q", "-a", "-m", "On top")
     mine = git(repo, "rev-parse", "HEAD")
     git(repo, "checkout", "-q", "main")
-    assert mine[:10] in await refused(site, entry, "holds more than the commit")
+    assert mine[:10] in await refuse(site, entry, "holds more than the commit")
     with pytest.raises(BranchRefused, match=mine[:10]):
         await site.integrator.discard(entry.task_id)
     assert git(repo, "rev-parse", entry.branch) == mine
     git(repo, "branch", "-q", "-D", entry.branch)
-    assert f"branch {entry.branch} {entry.commit}" in await refused(site, entry, "is gone")
+    assert f"branch {entry.branch} {entry.commit}" in await refuse(site, entry, "is gone")
 
 
 async def test_without_evidence_or_a_sandbox_nothing_is_integrated_unless_forced(site: Site, repo: Path) -> None:
     entry = await site.leave({"sums.py": USES_ADD}, {"test_sums.py": TEST_TOTAL}, repo=str(repo), base="dev")
     await site.integrate_newer({"other.py": OTHER}, {"test_other.py": TEST_OTHER}, repo=str(repo), base="dev")
     site.why_not = "no sandbox holds here"
-    await refused(site, entry, "no sandbox holds here")
+    await refuse(site, entry, "no sandbox holds here")
     workspace = site.workspace(site.task(entry.task_id))
     text = site.git.read_note(workspace, entry.commit)
     assert text
     site.git.note(workspace, entry.commit, text.replace('"passed": 1', '"passed": 2'))
-    await refused(site, entry, "altered after this home had sealed it")
+    await refuse(site, entry, "altered after this home had sealed it")
     site.git.note(workspace, entry.commit, "{}")
-    await refused(site, entry, "nothing says how to judge")
+    await refuse(site, entry, "nothing says how to judge")
     assert (await site.integrator.integrate(entry.task_id, force=True)).forced
 
 
@@ -409,7 +409,7 @@ async def test_a_task_that_is_worked_on_or_made_no_commit_has_nothing_to_integra
 async def test_the_branch_of_a_hubs_task_is_left_to_its_remote(site: Site, repo: Path) -> None:
     entry = await site.leave({"other.py": OTHER}, {"test_other.py": TEST_OTHER}, repo=str(repo), base="dev")
     site.store.db.write(lambda conn: conn.execute("UPDATE tasks SET hub_id = 7")).result()
-    await refused(site, entry, "shared with a hub")
+    await refuse(site, entry, "shared with a hub")
     with pytest.raises(BranchRefused, match="at the remote"):
         await site.integrator.discard(entry.task_id)
 

@@ -178,7 +178,7 @@ class Scripted(Copying):
 SCRIPTED = TextTree({"needs.lock": "1", "tools.lock": "2"})
 
 
-async def decided(
+async def decide(
     folder: Path,
     mode: Literal["ask", "trust", "off"],
     answer: bool | None,
@@ -217,7 +217,7 @@ async def test_a_script_is_asked_for_with_its_text_and_what_it_may_reach(tmp_pat
         assert ask.question.endswith("echo \\x1b[2Jhello\n")
         assert "hello" not in str(needs.value)
 
-    await decided(tmp_path, "ask", None, check)
+    await decide(tmp_path, "ask", None, check)
 
 
 async def test_after_a_no_every_task_goes_on_without_the_script_and_says_so_once(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ async def test_after_a_no_every_task_goes_on_without_the_script_and_says_so_once
         (told,) = [event.message for event in events if event.kind is Kind.ENVIRONMENT_FAILED]
         assert told.startswith("setup.sh is not run, and the task goes on without it: you said no")
 
-    await decided(tmp_path, "ask", False, check)
+    await decide(tmp_path, "ask", False, check)
 
 
 async def test_where_scripts_are_off_nobody_is_asked(tmp_path: Path) -> None:
@@ -235,11 +235,11 @@ async def test_where_scripts_are_off_nobody_is_asked(tmp_path: Path) -> None:
         assert (await choice.of(SCRIPTED)).sources == ("needs.lock",)
         assert "SETUP_SCRIPTS is off" in events[0].message
 
-    await decided(tmp_path, "off", None, check)
+    await decide(tmp_path, "off", None, check)
 
 
 async def test_what_was_agreed_to_is_made_without_a_question(tmp_path: Path) -> None:
     async def check(choice: EnvironmentChoice, _events: list[Event]) -> None:
         assert (await choice.of(SCRIPTED)).sources == ("needs.lock", "tools.lock")
 
-    await decided(tmp_path, "ask", None, check, agreed=True)
+    await decide(tmp_path, "ask", None, check, agreed=True)

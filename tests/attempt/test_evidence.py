@@ -16,19 +16,19 @@ KEY, OTHER = b"k" * 32, b"o" * 32
 DATA = {"task": 7, "evidence": {"label": "verified", "ids": ["a", "ü\ud800"]}}
 
 
-def sealed(key: bytes) -> str:
+def seal(key: bytes) -> str:
     return json.dumps(DATA | evidence.seal_of(DATA, key), indent=1)
 
 
 def test_a_seal_tells_its_own_home_another_home_and_none_apart() -> None:
-    assert evidence.check_seal(sealed(KEY), KEY) is Sealed.OURS
-    assert evidence.check_seal(sealed(OTHER), KEY) is Sealed.ANOTHER
-    assert evidence.check_seal(sealed(KEY), b"") is Sealed.ANOTHER
+    assert evidence.check_seal(seal(KEY), KEY) is Sealed.OURS
+    assert evidence.check_seal(seal(OTHER), KEY) is Sealed.ANOTHER
+    assert evidence.check_seal(seal(KEY), b"") is Sealed.ANOTHER
     assert evidence.check_seal(json.dumps(DATA), KEY) is Sealed.NONE
 
 
 def test_layout_does_not_matter_and_every_byte_of_meaning_does() -> None:
-    text = json.loads(sealed(KEY))
+    text = json.loads(seal(KEY))
     assert evidence.check_seal(json.dumps(dict(reversed(text.items()))), KEY) is Sealed.OURS
     assert evidence.check_seal(json.dumps(text | {"task": 8}), KEY) is Sealed.BROKEN
     assert evidence.check_seal(json.dumps(text | {"more": 1}), KEY) is Sealed.BROKEN

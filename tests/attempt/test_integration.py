@@ -139,7 +139,7 @@ async def test_a_conflict_goes_back_to_coding_with_both_sides_shown(site: Site) 
 LINES = [f"L{n} = {n}\n" for n in range(12)]
 
 
-def edited(**lines: str) -> str:
+def edit(**lines: str) -> str:
     """The long file with other lines, by number."""
     return "".join(lines.get(f"L{n}", line) for n, line in enumerate(LINES))
 
@@ -151,7 +151,7 @@ async def test_edits_of_both_sides_are_in_the_files_that_are_kept_after_a_confli
     def at(task: Task) -> Workspace:
         return site.parts.git.within(site.open(task), Scope(project=project))
 
-    seed: Change = {"calc.py": ADD, "long.py": edited(), "gone.py": "", "moved.py": edited(), "taken.py": edited()}
+    seed: Change = {"calc.py": ADD, "long.py": edit(), "gone.py": "", "moved.py": edit(), "taken.py": edit()}
     begun = replace(AttemptState(phase=Phase.COMMIT, base=at(site.task(1)).base, project=project), change=seed)
     assert isinstance(await site.land(at(site.task(1)), site.task(1), begun), Landed)
     theirs, mine = site.task(2), site.task(3)
@@ -161,9 +161,9 @@ async def test_edits_of_both_sides_are_in_the_files_that_are_kept_after_a_confli
         base=at_theirs.base,
         change={
             "calc.py": ADD + "# theirs\n",
-            "long.py": edited(L1="theirs = 1\n"),
+            "long.py": edit(L1="theirs = 1\n"),
             "moved.py": None,
-            "new_name.py": edited(L1="theirs = 1\n"),
+            "new_name.py": edit(L1="theirs = 1\n"),
             "taken.py": None,
         },
     )
@@ -172,17 +172,17 @@ async def test_edits_of_both_sides_are_in_the_files_that_are_kept_after_a_confli
         base=at_mine.base,
         change={
             "calc.py": ADD + "# mine\n",
-            "long.py": edited(L10="mine = 10\n"),
+            "long.py": edit(L10="mine = 10\n"),
             "gone.py": None,
-            "moved.py": edited(L10="mine = 10\n"),
-            "taken.py": edited(L3="mine = 3\n"),
+            "moved.py": edit(L10="mine = 10\n"),
+            "taken.py": edit(L3="mine = 3\n"),
         },
         own_tests={"test_new.py": TEST_ADD},
     )
     assert isinstance(await site.land(at_theirs, theirs, one), Landed)
     again = await site.land(at_mine, mine, two)
     assert isinstance(again, Reopened)
-    both = edited(L1="theirs = 1\n", L10="mine = 10\n")
+    both = edit(L1="theirs = 1\n", L10="mine = 10\n")
     assert dict(again.state.change) == {"gone.py": None, "long.py": both, "new_name.py": both}
     assert again.state.own_tests == two.own_tests
     assert again.state.base == site.parts.git.resolve(None, "main")

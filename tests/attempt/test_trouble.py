@@ -26,7 +26,7 @@ from nightshift.core.errors import (
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 
 
-def caused(error: Exception, cause: Exception) -> Exception:
+def cause(error: Exception, cause: Exception) -> Exception:
     error.__cause__ = cause
     return error
 
@@ -46,7 +46,7 @@ def caused(error: Exception, cause: Exception) -> Exception:
         (ReferenceLocked("x.lock is a day old"), "a lock in {repo}: x.lock is a day old"),
         (SandboxUnready("no namespace"), "the sandbox: no namespace"),
         (GitKilled("git mktree, which was ended by SIGKILL"), "git mktree, which was ended by SIGKILL"),
-        (caused(SandboxError("not filled"), OSError(errno.ENOSPC, "x", "/tmp/job")), "disk of /tmp/job is full"),
+        (cause(SandboxError("not filled"), OSError(errno.ENOSPC, "x", "/tmp/job")), "disk of /tmp/job is full"),
         (ExceptionGroup("both", [ValueError(), OSError(errno.ENOSPC, "x")]), "disk of {repo} is full"),
         (GitError("base: there is no branch, tag or commit 'x'"), ""),
         (MergeConflict(["a.py"]), ""),

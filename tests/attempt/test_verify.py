@@ -142,7 +142,7 @@ def commit_files(repo: Path, parent: str, files: dict[str, str], message: str) -
     return git(repo, "commit-tree", tree, "-p", parent, stdin=message)
 
 
-def forged(site: Site, commit: str, files: dict[str, str], edit: Callable[[dict[str, Any]], None] | None = None) -> str:
+def forge(site: Site, commit: str, files: dict[str, str], edit: Callable[[dict[str, Any]], None] | None = None) -> str:
     """Another commit on the same parent, with the note of the first rewritten so that it seems to belong to it."""
     repo, note = site.workspace, note_of(site.workspace, commit)
     made = commit_files(repo, f"{commit}^", {**TESTS, **ADD, **files}, git(repo, "log", "-1", "--format=%B", commit))
@@ -282,14 +282,14 @@ async def test_a_note_that_was_edited_is_told_by_its_seal_and_by_the_run(site: S
 
 async def test_code_that_was_changed_under_a_forged_note_is_told_by_the_bytes_and_by_its_tests(site: Site) -> None:
     commit = await site.commit(1, ADD, tests=TESTS)
-    other = forged(site, commit, {"calc.py": "def add(a, b):\n    return b + a\n"})
+    other = forge(site, commit, {"calc.py": "def add(a, b):\n    return b + a\n"})
     report = await site.verify(other)
     assert wrong(report) == {"bytes"}
     assert standings(report)["seal"] == "not checked"
-    broken = await site.verify(forged(site, commit, {"calc.py": "def add(a, b):\n    return a * b\n"}))
+    broken = await site.verify(forge(site, commit, {"calc.py": "def add(a, b):\n    return a * b\n"}))
     assert wrong(broken) == {"bytes", "tests"}
     assert "test_calc.py::test_add" in detail(broken, "tests")
-    stray = await site.verify(forged(site, commit, {"extra.py": "import os\n"}))
+    stray = await site.verify(forge(site, commit, {"extra.py": "import os\n"}))
     assert "files" in wrong(stray)
     assert detail(stray, "files") == "the commit changes extra.py, which was not judged"
 
@@ -299,7 +299,7 @@ async def test_tests_that_prove_nothing_any_more_are_told(site: Site) -> None:
     blunt = (
         "from calc import add\n\n\ndef test_add():\n    assert isinstance(add(2, 3), int)\n    assert add(1, 0) != 9\n"
     )
-    report = await site.verify(forged(site, commit, {"test_calc.py": blunt}))
+    report = await site.verify(forge(site, commit, {"test_calc.py": blunt}))
     assert wrong(report) == {"bytes", "red"}
     assert "go on passing when" in detail(report, "red")
 

@@ -83,14 +83,14 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
         yield Site(rooms)
 
 
-async def reached(slot: Verifying, entry: Commit, wanted: Callable[[UnderWay | None], bool]) -> UnderWay | None:
+async def reach(slot: Verifying, entry: Commit, wanted: Callable[[UnderWay | None], bool]) -> UnderWay | None:
     while not wanted(slot.standing(entry)[0]):  # noqa: ASYNC110  # what runs tells nobody
         await asyncio.sleep(0.01)
     return slot.standing(entry)[0]
 
 
-async def ended(slot: Verifying, entry: Commit) -> Verified | None:
-    await reached(slot, entry, lambda now: now is None)
+async def end(slot: Verifying, entry: Commit) -> Verified | None:
+    await reach(slot, entry, lambda now: now is None)
     return slot.standing(entry)[1]
 
 
@@ -98,11 +98,11 @@ async def test_a_verification_tells_how_far_it_is_and_how_it_ended(site: Site) -
     entry, slot = await site.landed(1), site.verifying()
     assert slot.standing(entry) == (None, None)
     slot.begin(entry)
-    now = await reached(slot, entry, lambda now: now is not None and "sandbox" in now.doing)
+    now = await reach(slot, entry, lambda now: now is not None and "sandbox" in now.doing)
     assert now is not None
     assert [check.what for check in now.checks] == ["note", "commit", "tree", "base", "seal", "trailers", "files"]
     site.gate.set()
-    found = await ended(slot, entry)
+    found = await end(slot, entry)
     assert found is not None
     assert found.judgement is Judgement.HOLDS, found
     assert "tests" in {check.what for check in found.checks}
@@ -122,9 +122,9 @@ async def test_there_is_one_slot_and_the_same_commit_asks_once(site: Site) -> No
     assert now is not None
     assert now.task_id == 1
     site.gate.set()
-    await ended(slot, first)
+    await end(slot, first)
     slot.begin(second)
-    await ended(slot, second)
+    await end(slot, second)
     assert [event.task_id for event in site.told() if event.kind is Kind.VERIFY_STARTED] == [1, 2]
 
 
@@ -132,25 +132,25 @@ async def test_a_cancelled_one_frees_the_slot_and_leaves_what_was_known(site: Si
     entry, slot = await site.landed(1), site.verifying()
     site.gate.set()
     slot.begin(entry)
-    before = await ended(slot, entry)
+    before = await end(slot, entry)
     site.gate.clear()
     slot.begin(entry)
-    await reached(slot, entry, lambda now: now is not None and "sandbox" in now.doing)
+    await reach(slot, entry, lambda now: now is not None and "sandbox" in now.doing)
     slot.cancel(entry)
-    assert await ended(slot, entry) == before
+    assert await end(slot, entry) == before
     with pytest.raises(NotVerified, match="nothing to cancel"):
         slot.cancel(entry)
     assert site.told()[-1].kind is Kind.VERIFY_CANCELLED
     site.gate.set()
     slot.begin(entry)
-    assert (await ended(slot, entry)) != before
+    assert (await end(slot, entry)) != before
 
 
 async def test_a_commit_that_git_does_not_know_is_not_verified_and_says_why(site: Site) -> None:
     entry, slot = await site.landed(1), site.verifying()
     lost = Commit(**{**{name: getattr(entry, name) for name in entry.__slots__}, "commit": "ab" * 20})
     slot.begin(lost)
-    found = await ended(slot, lost)
+    found = await end(slot, lost)
     assert found is not None
     assert found.judgement is Judgement.UNKNOWN
     assert "abababab" in found.sentence
@@ -158,4 +158,4 @@ async def test_a_commit_that_git_does_not_know_is_not_verified_and_says_why(site
     slot.begin(entry)
     assert slot.standing(entry)[0] is not None
     slot.stop()
-    await ended(slot, entry)
+    await end(slot, entry)

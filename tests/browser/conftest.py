@@ -24,15 +24,15 @@ from tests.support.app_context import make_desk
 from tests.support.attacker import RULES
 from tests.support.browser import LIVE, Visit, Watch, chromium, context_of
 from tests.support.daemon import Daemon, settings_for
-from tests.support.seeded_home import SeededDaemon, shared, started
+from tests.support.seeded_home import SeededDaemon, share, start
 from tests.support.wire_server import WireServer
 
 
 @pytest.fixture(scope="module")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
     """A daemon in a copy of the seeded home, this module's own; its workers are idle."""
-    snapshot = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("seeded") / "snapshot")
-    with started(snapshot) as (daemon, server):
+    snapshot = share(tmp_path_factory).copied(tmp_path_factory.mktemp("seeded") / "snapshot")
+    with start(snapshot) as (daemon, server):
         yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)
 
 

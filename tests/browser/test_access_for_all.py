@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it ships no types
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import LIVE, NARROW, WIDE, Watch, addresses, context_of, drawn, unfolded
+from tests.support.browser import LIVE, NARROW, WIDE, Watch, addresses, context_of, draw, unfold
 from tests.support.daemon import Daemon
 from tests.support.seeded_home import SeededDaemon
 
@@ -51,11 +51,11 @@ OUT_OF_REACH = """() => {
   return found; }"""
 
 
-def opened(page: Page, address: str) -> Page:
+def open_page(page: Page, address: str) -> Page:
     page.goto(address)
     if address != "/login":
         page.wait_for_selector(LIVE, state="attached")
-    drawn(page)
+    draw(page)
     return page
 
 
@@ -76,14 +76,14 @@ def wide_things(page: Page) -> list[str]:
     return found
 
 
-def looked_at(browser: Browser, url: str, size: tuple[int, int], dark: bool, where: list[str]) -> list[str]:
+def look_at(browser: Browser, url: str, size: tuple[int, int], dark: bool, where: list[str]) -> list[str]:
     with context_of(browser, url, size=size, dark=dark) as context:
         page, found = context.new_page(), list[str]()
         watch = Watch(page, url)
         watch.allow("404 GET .*/diff")  # a task that waits before its first step changed nothing yet
         for address in where:
-            unfolded(opened(page, address))
-            drawn(page)
+            unfold(open_page(page, address))
+            draw(page)
             found += faults(page)
             found += [f"{address} is too wide: {each}" for each in wide_things(page)]
         return found + watch.complaints
@@ -93,14 +93,14 @@ def looked_at(browser: Browser, url: str, size: tuple[int, int], dark: bool, whe
 def test_axe_finds_nothing_grave_where_much_happened(
     browser: Browser, seeded: SeededDaemon, size: tuple[int, int], dark: bool, tasks: tuple[str, ...]
 ) -> None:
-    assert looked_at(browser, seeded.url, size, dark, addresses(seeded.snapshot.home, *map(seeded.task, tasks))) == []
+    assert look_at(browser, seeded.url, size, dark, addresses(seeded.snapshot.home, *map(seeded.task, tasks))) == []
 
 
 @pytest.mark.parametrize(("size", "dark"), [(WIDE, True), (NARROW, False)])
 def test_axe_finds_nothing_grave_where_nothing_happened_yet(
     browser: Browser, untouched: Daemon, size: tuple[int, int], dark: bool
 ) -> None:
-    assert looked_at(browser, untouched.url, size, dark, addresses(untouched.home)) == []
+    assert look_at(browser, untouched.url, size, dark, addresses(untouched.home)) == []
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_at_200_and_at_400_per_cent_nothing_is_cut_off_or_covered(
     with context_of(browser, seeded.url, size=size) as context:
         page = context.new_page()
         for address in addresses(seeded.snapshot.home, *map(seeded.task, tasks)):
-            unfolded(opened(page, address))
-            drawn(page)
+            unfold(open_page(page, address))
+            draw(page)
             page.screenshot(path=tmp_path / f"{address.strip('/').replace('/', '-') or 'brief'}.png", full_page=True)
             found += [f"{address} is too wide: {each}" for each in wide_things(page)]
             found += [f"{address}: {each}" for each in page.evaluate(OUT_OF_REACH)]
@@ -123,14 +123,14 @@ def test_at_200_and_at_400_per_cent_nothing_is_cut_off_or_covered(
 
 def test_every_page_can_be_walked_through_by_keyboard(page: Page, seeded: SeededDaemon) -> None:
     for address in addresses(seeded.snapshot.home, seeded.task("second_try")):
-        opened(page, address)
-        stops = [at for _ in range(page.evaluate(STOPS) + 40) if (at := tabbed(page))]
+        open_page(page, address)
+        stops = [at for _ in range(page.evaluate(STOPS) + 40) if (at := press_tab(page))]
         unseen = [at["what"] for at in stops if not at["seen"]]
         assert not unseen, f"{address}: the focus cannot be seen on {unseen[:3]}"
         assert stops, address
 
 
-def tabbed(page: Page) -> dict[str, Any] | None:
+def press_tab(page: Page) -> dict[str, Any] | None:
     """Return the focused element after one step."""
     page.keyboard.press("Tab")
     return page.evaluate(FOCUSED)  # type: ignore[no-any-return]  # of the page
@@ -138,14 +138,14 @@ def tabbed(page: Page) -> dict[str, Any] | None:
 
 def test_titles_name_the_page_and_differ(page: Page, seeded: SeededDaemon) -> None:
     where = addresses(seeded.snapshot.home, seeded.task("second_try"), seeded.task("failed"))
-    titles = {address: opened(page, address).title() for address in where}
+    titles = {address: open_page(page, address).title() for address in where}
     assert len(set(titles.values())) == len(where), titles
     assert all("Nightshift" in title for title in titles.values()), titles
 
 
 def test_each_page_has_one_heading_and_its_landmarks(page: Page, seeded: SeededDaemon) -> None:
     for address in addresses(seeded.snapshot.home, seeded.task("second_try")):
-        opened(page, address)
+        open_page(page, address)
         expect(page.locator("main")).to_have_count(1)
         expect(page.locator("h1")).to_have_count(1)
         if address != "/login":
@@ -154,11 +154,11 @@ def test_each_page_has_one_heading_and_its_landmarks(page: Page, seeded: SeededD
 
 
 def test_the_keyboard_leads_from_page_to_page(page: Page, seeded: SeededDaemon) -> None:
-    opened(page, "/")
+    open_page(page, "/")
     links = page.locator(".top nav a[data-key]")
     for key, there in links.evaluate_all("(all) => all.map((each) => [each.dataset.key, each.getAttribute('href')])"):
-        opened(page, "/login")
-        opened(page, "/")
+        open_page(page, "/login")
+        open_page(page, "/")
         page.keyboard.press("g")
         page.keyboard.press(key)
         page.wait_for_url(f"**{there}")

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.support.attacker import ELSEWHERE, NAMES, TRIES, Site
-from tests.support.browser import context_of, heard
+from tests.support.browser import context_of, hear
 from tests.support.daemon import until
 from tests.support.seeded_home import SeededDaemon
 
@@ -35,7 +35,7 @@ def state(seeded: SeededDaemon) -> tuple[int, int, str, int]:
     return sum(status["queue"].values()), newest, status["state"], status["approvals"]
 
 
-def opened(context: BrowserContext, site: Site, host: str, target: str) -> Page:
+def open_page(context: BrowserContext, site: Site, host: str, target: str) -> Page:
     site.page = TRIES.replace("TARGET", target)
     page = context.new_page()
     page.goto(f"http://{host}:{site.port}/page")
@@ -47,12 +47,12 @@ def test_no_request_of_another_page_is_served(
     elsewhere: BrowserContext, site: Site, seeded: SeededDaemon, host: str
 ) -> None:
     before = state(seeded)
-    page = opened(elsewhere, site, host, seeded.url)
+    page = open_page(elsewhere, site, host, seeded.url)
     answers: dict[str, int] = {}
     page.on("response", lambda got: answers.update({f"{got.request.method} {got.url}": got.status}))
     for name in NAMES:
         assert page.evaluate("(name) => attack(name)", name) == "tried"
-    heard(page, lambda: f"POST {seeded.url}/api/task" in answers)
+    hear(page, lambda: f"POST {seeded.url}/api/task" in answers)
     assert {status for address, status in answers.items() if seeded.url in address} == {403}, answers
     assert page.evaluate("() => window.stolen") is None
     assert state(seeded) == before
@@ -60,7 +60,7 @@ def test_no_request_of_another_page_is_served(
 
 def test_the_same_tries_reach_a_server_without_a_guard(elsewhere: BrowserContext, site: Site) -> None:
     with Site() as naive:
-        page = opened(elsewhere, site, ELSEWHERE, naive.url)
+        page = open_page(elsewhere, site, ELSEWHERE, naive.url)
         for name in NAMES:
             naive.reached.clear()
             assert page.evaluate("(name) => attack(name)", name) == "tried"

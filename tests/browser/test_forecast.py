@@ -31,7 +31,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, model: WireServer) -> Itera
         yield daemon
 
 
-def opened(browser: Browser, daemon: Daemon, path: str) -> Iterator[Page]:
+def open_page(browser: Browser, daemon: Daemon, path: str) -> Iterator[Page]:
     with context_of(browser, daemon.url) as made:
         page = made.new_page()
         watch = Watch(page, daemon.url)
@@ -44,7 +44,7 @@ def opened(browser: Browser, daemon: Daemon, path: str) -> Iterator[Page]:
 def test_a_forecast_is_told_once_tasks_have_ended_and_warns_before_the_budget_breaks(
     browser: Browser, daemon: Daemon, model: WireServer
 ) -> None:
-    for page in opened(browser, daemon, "/"):
+    for page in open_page(browser, daemon, "/"):
         forecast = page.get_by_role("region", name="Forecast")
         expect(forecast).to_contain_text("No task is open.")
     daemon.wait(*(daemon.submit(**job(n)) for n in (2, 3, 4)))
@@ -57,7 +57,7 @@ def test_a_forecast_is_told_once_tasks_have_ended_and_warns_before_the_budget_br
     found = daemon.get("/api/forecast")
     assert (found["tasks"], found["measured"], found["fit_budget"]) == (len(tasks), 3, 2)
     for path in ("/", "/tasks"):
-        for page in opened(browser, daemon, path):
+        for page in open_page(browser, daemon, path):
             expect(page.get_by_role("region", name="Forecast")).to_contain_text("Open: 6 tasks")
             expect(page.get_by_text("4 tasks will wait until")).to_be_visible()
     status = daemon.cli("status").stdout

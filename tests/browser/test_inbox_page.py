@@ -17,7 +17,7 @@ def item(page: Page, text: str) -> Locator:
     return page.locator("#asks li.item").filter(has_text=text)
 
 
-def decided(page: Page, text: str) -> Locator:
+def decide(page: Page, text: str) -> Locator:
     return page.locator("#decided tbody tr").filter(has_text=text).first
 
 
@@ -51,7 +51,7 @@ def test_a_question_is_answered_with_what_was_typed(visit: Visit, seeded: Seeded
     question.get_by_label("Answer").fill("yes, it counts")
     question.get_by_role("button", name="Answer").click()
     expect(question).to_have_count(0)
-    row = decided(page, QUESTION)
+    row = decide(page, QUESTION)
     for said in ("answered", "yes, it counts", "you"):
         expect(row).to_contain_text(said)
 
@@ -66,7 +66,7 @@ def test_keys_walk_and_deny_with_a_note(visit: Visit, seeded: SeededDaemon) -> N
     page.keyboard.type("write it yourself")
     page.keyboard.press("Escape")
     page.keyboard.press("d")
-    row = decided(page, "moonphase")
+    row = decide(page, "moonphase")
     expect(row).to_contain_text("denied")
     expect(row).to_contain_text("write it yourself")
 
@@ -86,7 +86,7 @@ def test_an_ask_appears_by_itself_and_several_are_decided_at_once(visit: Visit, 
     expect(page.get_by_text("2 asks approved.")).to_be_visible()
     expect(page.locator("#asks").get_by_text("Nothing needs your decision.")).to_be_visible()
     for number in (1, 2):
-        expect(decided(page, f"part {number}")).to_contain_text(ASSUMED)
+        expect(decide(page, f"part {number}")).to_contain_text(ASSUMED)
 
 
 def test_what_is_decided_elsewhere_goes_by_itself(visit: Visit, seeded: SeededDaemon) -> None:
@@ -97,7 +97,7 @@ def test_what_is_decided_elsewhere_goes_by_itself(visit: Visit, seeded: SeededDa
     (open_ask,) = asks(seeded)
     seeded.daemon.ask("POST", f"/api/approvals/{open_ask['approval_id']}", {"granted": False, "answer": "as you like"})
     expect(item(page, "part 3")).to_have_count(0)
-    expect(decided(page, "part 3")).to_contain_text("as you like")
+    expect(decide(page, "part 3")).to_contain_text("as you like")
 
 
 def test_commits_are_read_one_by_one_and_all_at_once(visit: Visit, seeded: SeededDaemon) -> None:

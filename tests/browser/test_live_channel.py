@@ -43,7 +43,7 @@ def url_of(client: Client) -> str:
     return f"http://127.0.0.1:{client.host.port}"
 
 
-def opened(tabs: BrowserContext) -> Page:
+def open_page(tabs: BrowserContext) -> Page:
     """A tab that listens and collects the ids of all lines."""
     page = tabs.new_page()
     page.goto("/")
@@ -74,7 +74,7 @@ def streams(context: BrowserContext) -> list[str]:
 
 def test_all_tabs_of_a_browser_share_one_stream(tabs: BrowserContext, app_context: AppContext) -> None:
     asked = streams(tabs)
-    pages = [opened(tabs) for _ in range(3)]
+    pages = [open_page(tabs) for _ in range(3)]
     ids = lines(app_context, 40)
     for page in pages:
         assert until_seen(page, ids[-1]) == ids
@@ -85,7 +85,7 @@ def test_when_the_tab_that_listens_goes_the_next_goes_on_where_it_was(
     tabs: BrowserContext, app_context: AppContext
 ) -> None:
     asked = streams(tabs)
-    first, second, third = (opened(tabs) for _ in range(3))
+    first, second, third = (open_page(tabs) for _ in range(3))
     ids = lines(app_context, 10)
     for page in (second, third):
         until_seen(page, ids[-1])
@@ -100,7 +100,7 @@ def test_when_the_tab_that_listens_goes_the_next_goes_on_where_it_was(
 def test_a_tab_that_joins_gets_what_happened_since_its_page_was_made(
     tabs: BrowserContext, app_context: AppContext
 ) -> None:
-    opened(tabs)
+    open_page(tabs)
     page = tabs.new_page()
     # Its scripts are held back until more has happened.
     early: list[int] = []
@@ -124,7 +124,7 @@ def test_what_happened_while_a_page_was_drawn_is_seen(
     tabs: BrowserContext, app_context: AppContext, others: int, meanwhile: int
 ) -> None:
     """Alone; beside a tab that remembers it; beside one that remembers 1,000 later lines and has forgotten it."""
-    leaders = [opened(tabs) for _ in range(others)]
+    leaders = [open_page(tabs) for _ in range(others)]
     page = tabs.new_page()
 
     def hold(route: Route) -> None:
@@ -141,7 +141,7 @@ def test_what_happened_while_a_page_was_drawn_is_seen(
 
 
 def test_a_line_that_is_told_twice_is_seen_once(tabs: BrowserContext, app_context: AppContext) -> None:
-    page, other = opened(tabs), opened(tabs)
+    page, other = open_page(tabs), open_page(tabs)
     ids = lines(app_context, 3)
     until_seen(other, ids[-1])
     page.evaluate(
@@ -161,7 +161,7 @@ def test_after_a_restart_no_line_is_missing_or_double_and_the_page_says_it(
     port = urlsplit(url).port or 0
     with context_of(browser, url) as tabs:
         with serving(app_context, Listen(port=port)):
-            page, other = opened(tabs), opened(tabs)
+            page, other = open_page(tabs), open_page(tabs)
             ids = lines(app_context, 7)
             for each in (page, other):
                 until_seen(each, ids[-1])
@@ -185,7 +185,7 @@ def test_a_database_that_was_restored_makes_all_tabs_read_anew(browser: Browser,
     with serving(newer) as first:
         url = url_of(first)
         with context_of(browser, url) as tabs:
-            page, other = opened(tabs), opened(tabs)
+            page, other = open_page(tabs), open_page(tabs)
             first.host.stop()
             with serving(older, Listen(port=urlsplit(url).port or 0)):
                 for each in (page, other):

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from nightshift.core.text.masking import MASK
 from tests.browser.test_access_for_all import faults, wide_things
 from tests.support.answers import job
-from tests.support.browser import LIVE, NARROW, Watch, context_of, drawn
+from tests.support.browser import LIVE, NARROW, Watch, context_of, draw
 from tests.support.daemon import Daemon, settings_for, until
 from tests.support.wire_dialects import Reply
 from tests.support.wire_server import WireServer
@@ -67,10 +67,10 @@ def page(tabs: BrowserContext, daemon: Daemon) -> Iterator[Page]:
     watch.check()
 
 
-def opened(page: Page, path: str) -> Page:
+def open_page(page: Page, path: str) -> Page:
     page.goto(path)
     page.wait_for_selector(LIVE, state="attached")
-    drawn(page)
+    draw(page)
     return page
 
 
@@ -83,12 +83,12 @@ def test_a_reply_is_seen_as_it_is_written_in_every_tab_and_stays_when_it_is_whol
 ) -> None:
     server.fail_next("hold", phase="PLANNING")
     number = daemon.submit(**job(5))
-    opened(page, f"/task/{number}")
+    open_page(page, f"/task/{number}")
     expect(reply(page)).to_contain_text("1. Read <img src=x onerror=alert(1)> first.", timeout=PATIENCE_MS)
     expect(reply(page)).to_contain_text(f"2. Use {MASK} and\\u{{202e}} nothing else.")
     expect(page.locator(".writing")).to_contain_text(re.compile(r"openai=tiny-coder writes: about \d+ tokens so far"))
     # A page that is opened in the middle, in a tab that does not listen itself.
-    brief = opened(tabs.new_page(), "/")
+    brief = open_page(tabs.new_page(), "/")
     expect(reply(brief)).to_contain_text("3. Write it.")
     assert reply(brief).inner_text() == reply(page).inner_text()
     assert reply(page).get_attribute("aria-live") == "off"
@@ -106,7 +106,7 @@ def test_a_tool_call_is_seen_as_it_is_made_and_a_model_that_is_silent_is_waited_
     server.fail_next("hold", phase="CODING")
     server.fail_next("hang", phase="CODING")
     number = daemon.submit(**job(5))
-    opened(page, f"/task/{number}")
+    open_page(page, f"/task/{number}")
     call = page.locator(".writing-call")
     expect(call).to_contain_text("write_file", timeout=PATIENCE_MS)
     expect(call).to_contain_text(CODE.strip(), use_inner_text=True)
@@ -123,7 +123,7 @@ def test_whoever_scrolls_up_is_left_there_and_the_page_is_fit_for_all(
 ) -> None:
     server.fail_next("hold", phase="PLANNING")
     number = daemon.submit(**job(5))
-    opened(page, f"/task/{number}")
+    open_page(page, f"/task/{number}")
     expect(reply(page)).to_contain_text("3. Write it.", timeout=PATIENCE_MS)
     page.locator(".step.running > .head").click()
     assert not faults(page)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.support.browser import LIVE, addresses, context_of
-from tests.support.seeded_home import SeededDaemon, shared, started
+from tests.support.seeded_home import SeededDaemon, share, start
 
 TOKEN = "a-long-token-for-the-owner-alone"
 WRONG = "That is not the token of this daemon."
@@ -17,8 +17,8 @@ WRONG = "That is not the token of this daemon."
 @pytest.fixture(scope="module", params=["0.0.0.0", "127.0.0.1"])
 def seeded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
     """One that listens on all addresses, and one on the loopback alone."""
-    snapshot = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("reachable") / "snapshot")
-    with started(snapshot, FLASK_HOST=request.param, API_TOKEN=TOKEN) as (daemon, server):
+    snapshot = share(tmp_path_factory).copied(tmp_path_factory.mktemp("reachable") / "snapshot")
+    with start(snapshot, FLASK_HOST=request.param, API_TOKEN=TOKEN) as (daemon, server):
         yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)
 
 
@@ -28,7 +28,7 @@ def context(browser: Browser, seeded: SeededDaemon) -> Iterator[BrowserContext]:
         yield made
 
 
-def entered(page: Page, token: str) -> Page:
+def enter(page: Page, token: str) -> Page:
     page.goto("/login")
     page.get_by_label("Token").fill(token)
     page.get_by_role("button", name="Log in").click()
@@ -52,9 +52,9 @@ def test_the_wrong_token_is_refused_and_the_right_one_opens_a_session(
     context: BrowserContext, seeded: SeededDaemon
 ) -> None:
     page = context.new_page()
-    expect(entered(page, "a-guess").get_by_text(WRONG)).to_be_visible()
+    expect(enter(page, "a-guess").get_by_text(WRONG)).to_be_visible()
     assert context.cookies() == []
-    entered(page, TOKEN).wait_for_selector(LIVE, state="attached")
+    enter(page, TOKEN).wait_for_selector(LIVE, state="attached")
     (cookie,) = context.cookies()
     assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/")
     assert TOKEN not in str(cookie)
@@ -78,7 +78,7 @@ def test_the_link_that_carries_the_token_logs_in_and_does_not_keep_it(
 
 def test_who_logs_out_sees_nothing_any_more(context: BrowserContext, seeded: SeededDaemon) -> None:
     page = context.new_page()
-    entered(page, TOKEN).wait_for_selector(LIVE, state="attached")
+    enter(page, TOKEN).wait_for_selector(LIVE, state="attached")
     page.get_by_role("button", name="Log out").click()
     page.wait_for_url(f"{seeded.url}/login")
     page.goto("/")

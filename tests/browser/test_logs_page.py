@@ -15,7 +15,7 @@ from nightshift.core.events import Event, Kind, Level
 from nightshift.server.context import AppContext
 from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, make_desk, serving
-from tests.support.browser import LIVE, Watch, context_of, heard
+from tests.support.browser import LIVE, Watch, context_of, hear
 from tests.support.seeded_home import SeededDaemon
 
 START = datetime(2026, 11, 20, 8, tzinfo=UTC)
@@ -112,7 +112,7 @@ def until_in_sight(page: Page, number: int) -> None:
     page.wait_for_function(IN_SIGHT, arg=number)
 
 
-def scrolled(page: Page, top: str) -> None:
+def scroll(page: Page, top: str) -> None:
     page.evaluate(f"() => {{ const box = document.getElementById('lines'); box.scrollTop = {top}; }}")
 
 
@@ -144,7 +144,7 @@ def test_lines_that_come_while_a_page_is_on_its_way_are_not_left_out(app_context
 
         page.route("**/api/logs?level=INFO&limit=250", held)
         page.get_by_label("Level").select_option("INFO")
-        heard(page, lambda: bool(answered))
+        hear(page, lambda: bool(answered))
         for number in range(16, 46):
             put(app_context, line(number))
         until_ids(page, list(range(1, 46)))
@@ -229,21 +229,21 @@ def test_scrolling_up_loads_all_that_is_older_and_moves_nothing(long: Client, op
 def test_what_is_laid_in_above_leaves_what_is_read_where_it_is(long: Client, opened: Open) -> None:
     page = opened(long)
     until_last(page, 3000)
-    scrolled(page, "2500")
+    scroll(page, "2500")
     top = "() => document.elementFromPoint(400, 300).closest('.line')?.id"
     page.wait_for_function(top)
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
     before = page.wait_for_function(top).json_value()
-    scrolled(page, "box.scrollTop - 600")
+    scroll(page, "box.scrollTop - 600")
     page.wait_for_function(f"() => ({IDS})()[0] < 2751")
-    scrolled(page, "box.scrollTop + 600")
+    scroll(page, "box.scrollTop + 600")
     page.wait_for_function("before => document.elementFromPoint(400, 300).closest('.line')?.id === before", arg=before)
 
 
 def test_the_browsers_own_search_finds_lines_out_of_sight(long: Client, opened: Open) -> None:
     page = opened(long)
     until_last(page, 3000)
-    scrolled(page, "500")
+    scroll(page, "500")
     page.wait_for_function(f"() => ({IDS})()[0] < 2000")
     page.keyboard.press("G")
     until_in_sight(page, 3000)
@@ -283,9 +283,9 @@ def test_scrolling_down_from_a_line_reaches_the_end_and_goes_on_live(app_context
         page = opened(client, "/logs#L300")
         until_in_sight(page, 300)
         while (last := ids(page)[-1]) < 1000:
-            scrolled(page, "box.scrollHeight")
+            scroll(page, "box.scrollHeight")
             page.wait_for_function(f"last => ({IDS})().at(-1) > last", arg=last)
-        scrolled(page, "box.scrollHeight")
+        scroll(page, "box.scrollHeight")
         put(app_context, line(1001))
         until_last(page, 1001)
         found = ids(page)
@@ -435,7 +435,7 @@ def test_more_lines_than_are_kept_leave_at_the_other_end(long: Client, opened: O
     page.keyboard.press("g")
     until_in_sight(page, 1)
     while (last := ids(page)[-1]) < 3000:
-        scrolled(page, "box.scrollHeight")
+        scroll(page, "box.scrollHeight")
         page.wait_for_function(f"last => ({IDS})().at(-1) > last", arg=last)
         found = ids(page)
         assert found == list(range(found[0], found[-1] + 1))

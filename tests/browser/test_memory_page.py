@@ -27,7 +27,7 @@ def newest(seeded: SeededDaemon, **query: str) -> str:
     return str(seeded.daemon.get(f"/api/lessons?{asked}")["lessons"][0]["id"])
 
 
-def found(seeded: SeededDaemon) -> int:
+def find(seeded: SeededDaemon) -> int:
     return int(seeded.daemon.get("/api/lessons")["found"])
 
 
@@ -37,7 +37,7 @@ def test_it_tells_what_memory_is_worth_and_lists_its_lessons(visit: Visit, seede
     expect(worth).to_contain_text(f"{learning['failures']['active']} active")
     expect(worth).to_contain_text(re.compile(rf"of {learning['shown']['whole']} attempts?\b"))
     expect(worth.get_by_role("row", name="Solved")).to_contain_text("not enough attempts yet")
-    expect(rows(page)).to_have_count(found(seeded))
+    expect(rows(page)).to_have_count(find(seeded))
 
 
 def test_words_and_filters_narrow_the_list_and_stay_in_the_address(visit: Visit, seeded: SeededDaemon) -> None:
@@ -53,7 +53,7 @@ def test_words_and_filters_narrow_the_list_and_stay_in_the_address(visit: Visit,
     page.get_by_label("Search lessons").fill("no such words")
     expect(page.get_by_text("No lesson fits.")).to_be_visible()
     page.get_by_role("button", name="Show all").click()
-    expect(rows(page)).to_have_count(found(seeded))
+    expect(rows(page)).to_have_count(find(seeded))
 
 
 def test_a_search_by_meaning_finds_the_like_of_an_error(visit: Visit, seeded: SeededDaemon) -> None:
@@ -103,7 +103,7 @@ def test_a_lesson_is_retired_after_a_question_and_used_again(visit: Visit, seede
 
 def test_keys_walk_through_lessons_and_open_one(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/memory")
-    expect(rows(page)).to_have_count(found(seeded))
+    expect(rows(page)).to_have_count(find(seeded))
     for place in range(2):
         page.keyboard.press("j")
         expect(rows(page).nth(place)).to_have_class(re.compile(r"\bat\b"))
@@ -115,20 +115,20 @@ def test_keys_walk_through_lessons_and_open_one(visit: Visit, seeded: SeededDaem
 @pytest.fixture
 def file(seeded: SeededDaemon, tmp_path: Path) -> Path:
     """A file with one lesson that is new here, whose texts are hostile."""
-    line = json.loads(_exported(seeded).split("\n")[0])
+    line = json.loads(_export(seeded).split("\n")[0])
     path = tmp_path / "lessons.jsonl"
     path.write_text(json.dumps({**line, "signature": HOSTILE, "error": HOSTILE, "lesson": HOSTILE, "fix": HOSTILE}))
     return path
 
 
-def _exported(seeded: SeededDaemon) -> str:
+def _export(seeded: SeededDaemon) -> str:
     return seeded.daemon.cli("--export-memory", "-").stdout
 
 
 def test_lessons_go_out_and_come_in_by_files_and_hostile_ones_are_shown_as_texts(
     visit: Visit, seeded: SeededDaemon, file: Path
 ) -> None:
-    page, before = visit("/memory"), found(seeded)
+    page, before = visit("/memory"), find(seeded)
     with page.expect_download() as download:
         page.get_by_role("button", name="Export").click()
     exported = Path(download.value.path()).read_text(encoding="utf-8")
@@ -150,12 +150,12 @@ def test_a_file_with_a_fault_is_refused_and_its_lines_are_named(
     watch.allow("400 POST .*/api/lessons/import")
     path = tmp_path / "lessons.jsonl"
     path.write_text("{}\nno json\n")
-    page, before = visit("/memory"), found(seeded)
+    page, before = visit("/memory"), find(seeded)
     page.get_by_label("A file of lessons").set_input_files(path)
     dialog = page.get_by_role("dialog", name="Nothing was imported")
     expect(dialog).to_contain_text("line 1: ")
     expect(dialog).to_contain_text("line 2: ")
-    assert found(seeded) == before
+    assert find(seeded) == before
 
 
 def test_where_nothing_was_learned_the_page_says_how_lessons_come(browser: Browser, untouched: Daemon) -> None:

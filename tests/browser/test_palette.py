@@ -12,7 +12,7 @@ from tests.support.browser import NARROW, Visit
 from tests.support.seeded_home import VAGUE, SeededDaemon
 
 
-def opened(page: Page, text: str = "") -> Locator:
+def open_part(page: Page, text: str = "") -> Locator:
     page.keyboard.press("Control+k")
     field = page.get_by_role("combobox", name="Find tasks, settings")
     expect(field).to_be_focused()
@@ -30,14 +30,14 @@ def test_a_task_is_found_by_its_words_in_any_order_from_every_page(visit: Visit,
     last = VAGUE.split()[-1]
     for path in ("/", "/settings", "/logs"):
         page = visit(path)
-        opened(page, f"{last} {first.lower()}")
+        open_part(page, f"{last} {first.lower()}")
         page.keyboard.press("Enter")
         page.wait_for_url(f"**/task/{seeded.task('question')}")
 
 
 def test_an_action_of_the_page_is_done(visit: Visit) -> None:
     page = visit("/dashboard")
-    opened(page, "checkpoint now")
+    open_part(page, "checkpoint now")
     expect(group(page, "Here").get_by_role("option").first).to_contain_text("Checkpoint now")
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog", name="Hold a checkpoint now?")).to_be_visible()
@@ -45,7 +45,7 @@ def test_an_action_of_the_page_is_done(visit: Visit) -> None:
 
 def test_settings_are_found(visit: Visit) -> None:
     page = visit("/tasks")
-    opened(page, "worker count")
+    open_part(page, "worker count")
     group(page, "Settings").get_by_role("option", name="worker_count").click()
     page.wait_for_url("**/settings?q=worker_count")
     expect(page.locator("[data-setting=worker_count]")).to_be_visible()
@@ -54,7 +54,7 @@ def test_settings_are_found(visit: Visit) -> None:
 
 def test_arrows_move_over_the_options_and_what_was_chosen_comes_first_next_time(visit: Visit) -> None:
     page = visit("/tasks")
-    field = opened(page, "job")
+    field = open_part(page, "job")
     options = group(page, "Tasks").get_by_role("option")
     expect(options.nth(1)).to_be_visible()
     field.press("ArrowDown")
@@ -64,7 +64,7 @@ def test_arrows_move_over_the_options_and_what_was_chosen_comes_first_next_time(
     name = chosen.locator(".label").inner_text()
     field.press("Enter")
     page.wait_for_url("**/task/*")
-    opened(page)
+    open_part(page)
     expect(group(page, "Recent").get_by_role("option").first).to_contain_text(name)
     page.keyboard.press("Escape")
     expect(page.get_by_role("combobox", name="Find tasks, settings")).to_have_count(0)
@@ -72,7 +72,7 @@ def test_arrows_move_over_the_options_and_what_was_chosen_comes_first_next_time(
 
 def test_what_is_nowhere_is_said(visit: Visit) -> None:
     page = visit("/memory")
-    opened(page, "zyzzyva quux")
+    open_part(page, "zyzzyva quux")
     expect(page.get_by_role("dialog").get_by_role("status")).to_contain_text("No results for “zyzzyva quux”")
     page.keyboard.press("Escape")  # a browser would only empty the field
     expect(page.get_by_role("combobox", name="Find tasks, settings")).to_have_count(0)

@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.answers import job
-from tests.support.browser import LIVE, Watch, context_of, drawn, heard
+from tests.support.browser import LIVE, Watch, context_of, draw, hear
 from tests.support.daemon import Daemon
-from tests.support.seeded_home import SeededDaemon, shared, started
+from tests.support.seeded_home import SeededDaemon, share, start
 
 SHOWN = "() => [...document.querySelectorAll('#lines .line')].map((each) => Number(each.id.slice(1)))"
 LOST = r"^failed GET .*net::ERR_"  # what was asked while nobody answered
@@ -19,8 +19,8 @@ LOST = r"^failed GET .*net::ERR_"  # what was asked while nobody answered
 @pytest.fixture
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
     """A daemon that comes back on the port that it had."""
-    snapshot = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("restarted") / "snapshot")
-    with started(snapshot) as (daemon, server):
+    snapshot = share(tmp_path_factory).copied(tmp_path_factory.mktemp("restarted") / "snapshot")
+    with start(snapshot) as (daemon, server):
         daemon.settings["FLASK_PORT"] = daemon.url.rsplit(":", 1)[1]
         yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)
 
@@ -46,7 +46,7 @@ def test_the_log_of_a_daemon_that_was_killed_goes_on_without_gap_or_double(
     page, daemon = watched[0], seeded.daemon
     page.goto("/logs")
     page.wait_for_selector(LIVE, state="attached")
-    drawn(page)
+    draw(page)
     first = ids(daemon)[0]
     daemon.kill()
     expect(page.get_by_text("The daemon does not answer.")).to_be_visible()
@@ -56,7 +56,7 @@ def test_the_log_of_a_daemon_that_was_killed_goes_on_without_gap_or_double(
     expect(page.get_by_text("The daemon does not answer.")).to_have_count(0)
     expect(page.get_by_text("The connection was lost for").first).to_be_visible()
     daemon.wait(daemon.submit(**job(21)), within_s=120)
-    heard(page, lambda: page.evaluate(SHOWN) == [each for each in ids(daemon) if each >= first])
+    hear(page, lambda: page.evaluate(SHOWN) == [each for each in ids(daemon) if each >= first])
 
 
 def test_the_list_of_tasks_shows_what_happened_meanwhile(watched: tuple[Page, Watch], seeded: SeededDaemon) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.support.browser import Visit, Watch, heard
+from tests.support.browser import Visit, Watch, hear
 from tests.support.git_repo import make_repo
 from tests.support.seeded_home import SeededDaemon
 
@@ -82,7 +82,7 @@ def test_what_is_typed_while_an_answer_is_on_its_way_stays(visit: Visit, repo: P
     )
     option(page, "pids").locator("input").fill("77")
     save(page)
-    heard(page, lambda: bool(held))
+    hear(page, lambda: bool(held))
     option(page, "wall_s").locator("input").fill("80")
     held.pop().continue_()
     expect(option(page, "pids")).to_contain_text("set here")

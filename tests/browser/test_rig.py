@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page
 
-from tests.support.browser import Watch, heard
+from tests.support.browser import Watch, hear
 
 
 @pytest.mark.parametrize(
@@ -25,5 +25,5 @@ def test_the_watch_complains_of(page: Page, watch: Watch, does: str, told: str) 
     page.goto("/login")
     assert not watch.complaints
     page.evaluate(f"() => {{ {does}; }}")
-    heard(page, lambda: any(told in each for each in watch.complaints))
+    hear(page, lambda: any(told in each for each in watch.complaints))
     watch.allow(".*")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import LIVE, Watch, addresses, context_of, drawn, unfolded
+from tests.support.browser import LIVE, Watch, addresses, context_of, draw, unfold
 from tests.support.daemon import Daemon
 from tests.support.markup_home import ELEMENT, EVIL, SEEN, markup_home
 
@@ -45,9 +45,9 @@ def test_hostile_texts_are_texts_on_every_page(seen: tuple[Page, Watch], daemon:
         page.goto(address)
         if address != "/login":
             page.wait_for_selector(LIVE, state="attached")
-        drawn(page)
-        unfolded(page)
-        drawn(page)
+        draw(page)
+        unfold(page)
+        draw(page)
         if address not in SILENT:
             expect(page.locator("body")).to_contain_text(ELEMENT if address == "/repositories" else SEEN)
         inert(page)

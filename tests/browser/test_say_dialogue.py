@@ -13,8 +13,8 @@ from nightshift.core.tasks.states import Phase, Status
 from nightshift.server.context import AppContext
 from tests.models.test_call import Script
 from tests.support.app_context import Client, serving
-from tests.support.browser import LIVE, Watch, context_of, drawn
-from tests.support.worked_task import claimed, submit
+from tests.support.browser import LIVE, Watch, context_of, draw
+from tests.support.worked_task import claim, submit
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -43,11 +43,11 @@ def watch(page: Page, client: Client) -> Iterator[Watch]:
     made.check()
 
 
-def opened(page: Page, number: int, button: str) -> Locator:
+def open_part(page: Page, number: int, button: str) -> Locator:
     """The dialogue, opened by its button on the task's page."""
     page.goto(f"/task/{number}")
     page.wait_for_selector(LIVE, state="attached")
-    drawn(page)
+    draw(page)
     page.get_by_role("button", name=button).click()
     return page.get_by_role("dialog", name=f"Say something to task {number}")
 
@@ -64,9 +64,9 @@ def test_a_reply_that_is_written_is_interrupted_by_what_is_said(
     page: Page, watch: Watch, app_context: AppContext
 ) -> None:
     number = submit(app_context, "Write calc.py")
-    claimed(app_context)
+    claim(app_context)
     app_context.live.begin(ModelRequest(phase=Phase.CODING, messages=(), task_id=number), Script([]))
-    dialog = opened(page, number, "Interrupt and say…")
+    dialog = open_part(page, number, "Interrupt and say…")
     expect(field(dialog)).to_be_focused()
     send = dialog.get_by_role("button", name="Interrupt and say")
     expect(send).to_be_disabled()
@@ -83,9 +83,9 @@ def test_a_reply_that_is_written_is_interrupted_by_what_is_said(
 
 def test_without_the_tick_the_reply_is_finished_first(page: Page, watch: Watch, app_context: AppContext) -> None:
     number = submit(app_context, "Write calc.py")
-    claimed(app_context)
+    claim(app_context)
     app_context.live.begin(ModelRequest(phase=Phase.CODING, messages=(), task_id=number), Script([]))
-    dialog = opened(page, number, "Interrupt and say…")
+    dialog = open_part(page, number, "Interrupt and say…")
     dialog.get_by_label("Interrupt the reply that is being written").uncheck()
     expect(dialog.get_by_role("button", name="Interrupt and say")).to_have_count(0)
     field(dialog).fill("Use csv.")
@@ -98,7 +98,7 @@ def test_a_task_that_waits_is_told_and_nothing_is_interrupted(
     page: Page, watch: Watch, app_context: AppContext
 ) -> None:
     number = submit(app_context, "Write calc.py")
-    dialog = opened(page, number, "Say…")
+    dialog = open_part(page, number, "Say…")
     expect(dialog.get_by_label("Interrupt the reply that is being written")).to_have_count(0)
     field(dialog).fill("Use csv.")
     dialog.get_by_role("button", name="Say", exact=True).click()
@@ -109,7 +109,7 @@ def test_a_task_that_waits_is_told_and_nothing_is_interrupted(
 @pytest.mark.parametrize("leave", ["Escape", "Say nothing"])
 def test_who_leaves_says_nothing_and_begins_anew(page: Page, watch: Watch, app_context: AppContext, leave: str) -> None:
     number = submit(app_context, "Write calc.py")
-    dialog = opened(page, number, "Say…")
+    dialog = open_part(page, number, "Say…")
     field(dialog).fill("Use csv.")
     if leave == "Escape":
         page.keyboard.press(leave)
@@ -126,7 +126,7 @@ def test_a_task_that_ended_meanwhile_says_what_to_do_and_the_words_are_kept(
 ) -> None:
     watch.allow("409 POST .*/say")
     number = submit(app_context, "Write calc.py")
-    dialog = opened(page, number, "Say…")
+    dialog = open_part(page, number, "Say…")
     field(dialog).fill("Use csv.")
     app_context.queue.cancel(number).result()
     assert app_context.queue.get(number).status is Status.CANCELLED
@@ -141,7 +141,7 @@ def test_too_many_messages_are_refused_in_words(page: Page, watch: Watch, app_co
     number = submit(app_context, "Write calc.py")
     for count in range(MOST_MESSAGES):
         app_context.queue.say(number, f"word {count}", interrupts=False).result()
-    dialog = opened(page, number, "Say…")
+    dialog = open_part(page, number, "Say…")
     field(dialog).fill("one more")
     dialog.get_by_role("button", name="Say", exact=True).click()
     expect(dialog.get_by_role("alert")).to_contain_text(str(MOST_MESSAGES))

@@ -82,7 +82,7 @@ def save(page: Page) -> None:
     expect(page.get_by_role("region", name="Unsaved changes")).to_have_count(0)
 
 
-def written(daemon: Daemon) -> Any:
+def write(daemon: Daemon) -> Any:
     """Read the settings that the page has set."""
     path = Path(daemon.home) / "settings.overrides.yaml"
     return yaml.safe_load(path.read_text()) or {} if path.exists() else {}
@@ -95,23 +95,23 @@ def test_the_number_of_workers_is_changed_while_the_daemon_runs(settings: Page, 
     settings.get_by_role("button", name="Show lines").click()
     lines = settings.get_by_role("region", name="Lines of settings.overrides.yaml")
     expect(lines).to_contain_text("worker_count: 4")
-    assert "worker_count" not in written(daemon)
+    assert "worker_count" not in write(daemon)
     save(settings)
     expect(settings.locator("[data-workers='4']")).to_be_visible()
     assert len(daemon.get("/api/status")["workers"]) == 4
-    assert written(daemon)["worker_count"] == 4
+    assert write(daemon)["worker_count"] == 4
     expect(row(settings, "worker_count")).to_contain_text("config.yaml says 2")
     settings.get_by_role("button", name="Remove worker_count").click()
     expect(row(settings, "worker_count")).to_contain_text("config.yaml will apply again")
     save(settings)
     expect(field(settings, "worker_count")).to_have_value("2")
     expect(settings.locator("[data-workers='2']")).to_be_visible()
-    assert "worker_count" not in written(daemon)
+    assert "worker_count" not in write(daemon)
     assert (Path(daemon.home) / "config.yaml").read_text() == owners
 
 
 def test_a_wrong_value_is_told_beside_its_field_and_cannot_be_saved(settings: Page, daemon: Daemon) -> None:
-    before = written(daemon)
+    before = write(daemon)
     field(settings, "max_retries").fill("many")
     expect(row(settings, "max_retries").get_by_role("alert")).to_contain_text("valid integer")
     expect(field(settings, "max_retries")).to_have_attribute("aria-invalid", "true")
@@ -119,7 +119,7 @@ def test_a_wrong_value_is_told_beside_its_field_and_cannot_be_saved(settings: Pa
     settings.get_by_role("button", name="Undo max_retries").click()
     expect(field(settings, "max_retries")).to_have_value("3")
     expect(settings.get_by_role("region", name="Unsaved changes")).to_have_count(0)
-    assert written(daemon) == before
+    assert write(daemon) == before
 
 
 def test_a_secret_is_taken_and_never_comes_back(settings: Page, daemon: Daemon) -> None:
@@ -134,12 +134,12 @@ def test_a_secret_is_taken_and_never_comes_back(settings: Page, daemon: Daemon) 
     expect(field(settings, "notify_secret")).to_have_value("")
     settings.reload()
     expect(field(settings, "notify_secret")).to_have_attribute("placeholder", "set; type to replace it")
-    assert written(daemon)["notify_secret"] == "a-long-random-secret"
+    assert write(daemon)["notify_secret"] == "a-long-random-secret"
     everything = "\n".join([*bodies, settings.content()])
     assert not [word for word in ("a-long-random-secret", SECRET) if word in everything]
     settings.get_by_role("button", name="Remove notify_secret").click()
     save(settings)
-    assert "notify_secret" not in written(daemon)
+    assert "notify_secret" not in write(daemon)
 
 
 def test_a_connection_is_tried_with_what_is_typed(settings: Page, server: WireServer) -> None:
@@ -192,14 +192,14 @@ def test_lists_prices_and_choices_are_written_as_they_are_meant(settings: Page, 
     field(settings, "enable_review").check()
     expect(prices.get_by_role("alert")).to_have_count(0)
     save(settings)
-    found = written(daemon)
+    found = write(daemon)
     assert found["quiet_hours"] == ["22:00-07:00", "Sat,Sun 00:00-24:00"]
     assert found["notify_on"] == ["failed", "needs_you"]
     assert found["model_prices"] == {"tiny-coder": {"input_per_million_usd": 0.25, "output_per_million_usd": 1}}
     assert found["enable_review"] is True
     settings.get_by_role("button", name="Default for quiet_hours").click()
     save(settings)
-    assert "quiet_hours" not in written(daemon)
+    assert "quiet_hours" not in write(daemon)
 
 
 def test_a_file_that_was_changed_meanwhile_loses_nothing(settings: Page, daemon: Daemon, watch: Watch) -> None:
@@ -212,7 +212,7 @@ def test_a_file_that_was_changed_meanwhile_loses_nothing(settings: Page, daemon:
     expect(field(settings, "log_keep")).to_have_value("6")
     expect(row(settings, "log_days")).to_contain_text("config.yaml")
     save(settings)
-    assert written(daemon)["log_keep"] == 6
+    assert write(daemon)["log_keep"] == 6
     assert "log_days: 40\n" in path.read_text()
 
 

@@ -58,7 +58,7 @@ def page(context: BrowserContext) -> Page:
 @pytest.fixture
 def stage(page: Page, watch: Watch) -> Iterator[Page]:
     """The dashboard, with `load(name)` for a shared module and an empty `#stage` to draw on."""
-    opened(page)
+    open_it(page)
     yield page
     watch.check()
 
@@ -68,11 +68,11 @@ def library(browser: Browser, server: Client) -> Iterator[Page]:
     """A page for tests that call functions alone, and leave nothing behind."""
     with context_of(browser, f"http://127.0.0.1:{server.host.port}") as made:
         page = made.new_page()
-        opened(page)
+        open_it(page)
         yield page
 
 
-def opened(page: Page) -> None:
+def open_it(page: Page) -> None:
     page.goto("/tasks")
     page.wait_for_selector(LIVE, state="attached")
     page.evaluate(f"() => {{ {MODULES} }}")
@@ -361,7 +361,7 @@ def back(page: Page) -> str:
 
 def test_the_theme_is_kept_and_other_tabs_follow(stage: Page, context: BrowserContext) -> None:
     other = context.new_page()
-    opened(other)
+    open_it(other)
     light = back(stage)
     switch = stage.get_by_role("button", name=re.compile("^Theme"))
     switch.click()

@@ -17,7 +17,7 @@ def step(page: Page, number: int, attempt: int = 1) -> Locator:
     return page.locator(f"#s{attempt}-{number}")
 
 
-def opened(page: Page, number: int, tab: str = "") -> Locator:
+def open_part(page: Page, number: int, tab: str = "") -> Locator:
     """A step, opened, with one of its tabs in front."""
     row = step(page, number)
     row.locator("button.head").click()
@@ -60,7 +60,7 @@ def test_a_commit_names_what_its_readers_left_open(visit: Visit, seeded: SeededD
 
 def test_a_step_opens_with_prompts_replies_changes_files_tests_and_log(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit(f"/task/{seeded.task('second_try')}")
-    coding = opened(page, 4)
+    coding = open_part(page, 4)
     expect(coding.get_by_role("tab", name="Changes")).to_have_attribute("aria-selected", "true")
     expect(coding.locator("tr.gone")).to_have_text(re.compile("return sum\\(x for x in numbers if x >= 1\\)"))
     expect(coding.locator("tr.gone .w")).to_have_text("=")
@@ -71,20 +71,20 @@ def test_a_step_opens_with_prompts_replies_changes_files_tests_and_log(visit: Vi
     expect(coding.locator("pre.code")).to_contain_text("def total(numbers):")
     coding.get_by_role("tab", name="Log").click()
     expect(coding.locator(".loglines")).to_contain_text("model_called")
-    testing = opened(page, 2)
+    testing = open_part(page, 2)
     expect(coding.locator(".detail")).to_have_count(0)
     expect(testing.get_by_role("tab", name="Tests")).to_have_attribute("aria-selected", "true")
     expect(testing.locator("details[open] pre").first).to_contain_text("test_job_1.py:9 in test_boundary_and_above")
     testing.get_by_text("Evidence", exact=True).click()
     expect(testing.locator("dl.evidence")).to_contain_text("bubblewrap")
-    thinking = opened(page, 3)
+    thinking = open_part(page, 3)
     expect(thinking.locator(".detail")).to_contain_text("the boundary is off by one")
 
 
 def test_findings_of_a_reader_stand_at_its_step(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit(f"/task/{seeded.task('reviewed')}")
     expect(step(page, 2).locator(".flag")).to_have_text("1 finding")
-    review = opened(page, 2)
+    review = open_part(page, 2)
     expect(review.locator(".findings")).to_contain_text(FINDING)
     expect(review.locator(".findings code")).to_have_text("job_4.py:2")
 
@@ -218,7 +218,7 @@ def test_a_decision_is_denied_with_a_note(visit: Visit, seeded: SeededDaemon) ->
 def test_a_fork_from_a_step_with_a_model_and_a_note(visit: Visit, seeded: SeededDaemon) -> None:
     source = seeded.task("failed")
     page = visit(f"/task/{source}")
-    opened(page, 1).get_by_role("button", name="Fork from here…").click()
+    open_part(page, 1).get_by_role("button", name="Fork from here…").click()
     dialog = page.get_by_role("dialog", name=f"Fork task {source}")
     expect(dialog.get_by_label("After step")).to_have_value("1")
     label = next(each for each in seeded.daemon.get("/api/status")["models"] if each["name"] == "openai")
@@ -264,7 +264,7 @@ def test_a_running_task_is_live_and_nothing_jumps_unless_it_is_followed(visit: V
     number = seeded.daemon.submit(**job(22))
     page = visit(f"/task/{number}")
     expect(page.locator("li.step.running")).to_contain_text("coding")
-    opened(page, 0, "What happened")
+    open_part(page, 0, "What happened")
     expect(page.locator(".standing-line .pill")).to_have_text("done")
     expect(page.locator("li.step.running")).to_have_count(0)
     expect(step(page, 0).locator(".detail")).to_be_visible()

@@ -11,14 +11,14 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from nightshift.server.context import AppContext
 from tests.browser.test_access_for_all import faults, wide_things
 from tests.support.app_context import serving
-from tests.support.browser import LIVE, NARROW, WIDE, Watch, context_of, drawn
-from tests.support.explored_task import ACTS, explore, explored
+from tests.support.browser import LIVE, NARROW, WIDE, Watch, context_of, draw
+from tests.support.explored_task import ACTS, explore, explore_it
 
 
-def opened(page: Page, number: int) -> Page:
+def open_page(page: Page, number: int) -> Page:
     page.goto(f"/task/{number}#1-1-1")
     page.wait_for_selector(LIVE, state="attached")
-    drawn(page)
+    draw(page)
     return page
 
 
@@ -39,7 +39,7 @@ def tool(page: Page, number: int) -> Locator:
 
 
 def test_each_call_is_a_line_and_opens_with_what_came_of_it(page: Page, app_context: AppContext) -> None:
-    opened(page, explored(app_context))
+    open_page(page, explore_it(app_context))
     expect(page.locator("#s1-1 .head .flags")).to_contain_text("25 tool calls")
     expect(page.get_by_role("tab", name="Tool calls (25)")).to_have_attribute("aria-selected", "true")
     expect(page.locator(".tool")).to_have_count(25)
@@ -60,7 +60,7 @@ def test_each_call_is_a_line_and_opens_with_what_came_of_it(page: Page, app_cont
 
 
 def test_a_long_result_shows_its_first_lines_and_all_of_it_on_demand(page: Page, app_context: AppContext) -> None:
-    opened(page, explored(app_context))
+    open_page(page, explore_it(app_context))
     long = tool(page, 5)
     long.locator("summary").click()
     expect(long.get_by_label("Result", exact=True)).to_contain_text("pattern_212")
@@ -70,8 +70,8 @@ def test_a_long_result_shows_its_first_lines_and_all_of_it_on_demand(page: Page,
 
 
 def test_calls_appear_while_the_step_runs(page: Page, app_context: AppContext) -> None:
-    number = explored(app_context, acts=ACTS[:3], finished=False)
-    opened(page, number)
+    number = explore_it(app_context, acts=ACTS[:3], finished=False)
+    open_page(page, number)
     expect(page.locator(".tool")).to_have_count(3)
     tool(page, 2).locator("summary").click()
     explore(app_context, app_context.queue.get(number), 1, ACTS[:6])
@@ -85,7 +85,7 @@ def test_everybody_can_read_them(browser: Browser, app_context: AppContext, size
     with serving(app_context) as client:
         url = f"http://127.0.0.1:{client.host.port}"
         with context_of(browser, url, size=size, dark=dark) as context:
-            page = opened(context.new_page(), explored(app_context))
+            page = open_page(context.new_page(), explore_it(app_context))
             page.evaluate("() => document.querySelectorAll('.tool details').forEach((each) => { each.open = true; })")
             expect(tool(page, 25).get_by_label("Result", exact=True)).to_be_visible()
             assert faults(page) + wide_things(page) == []

@@ -73,7 +73,7 @@ def test_the_completion_script_names_the_program(home: Home, shell: str) -> None
         assert "cli.py" in result.out
 
 
-def completed(home: Home, line: str) -> list[str]:
+def complete(home: Home, line: str) -> list[str]:
     """List the completions that bash is offered at the end of a line."""
     place = str(line.count(" "))
     result = home.run(_NIGHTSHIFT_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=place)
@@ -83,17 +83,17 @@ def completed(home: Home, line: str) -> list[str]:
 def test_a_shell_is_offered_commands_options_and_the_numbers_of_tasks(home: Home) -> None:
     home.cli("Create a health check")
     home.cli("add", "another")
-    assert completed(home, "cli.py sta") == ["status"]
-    assert completed(home, "cli.py --st") == ["--status"]
-    assert completed(home, "cli.py memory ex") == ["export", "export-training"]
-    assert completed(home, "cli.py logs --le") == ["--level"]
-    assert completed(home, "cli.py logs --level e") == ["error"]
-    assert completed(home, "cli.py show ") == ["2", "1"]
-    assert completed(home, "cli.py retry 1 ") == ["2", "1"]
+    assert complete(home, "cli.py sta") == ["status"]
+    assert complete(home, "cli.py --st") == ["--status"]
+    assert complete(home, "cli.py memory ex") == ["export", "export-training"]
+    assert complete(home, "cli.py logs --le") == ["--level"]
+    assert complete(home, "cli.py logs --level e") == ["error"]
+    assert complete(home, "cli.py show ") == ["2", "1"]
+    assert complete(home, "cli.py retry 1 ") == ["2", "1"]
 
 
 def test_a_shell_is_offered_nothing_where_there_is_no_database(home: Home) -> None:
-    assert completed(home, "cli.py show ") == []
+    assert complete(home, "cli.py show ") == []
     assert not (home.path / "db").exists()
 
 

@@ -41,7 +41,7 @@ print(*sorted(sys.modules), file=sys.stderr)
 """
 
 
-def loaded(home: Home, *arguments: str, **variables: str) -> set[str]:
+def load(home: Home, *arguments: str, **variables: str) -> set[str]:
     """The modules that a call of the command line has imported at its end."""
     environ = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path), **variables}
     argv = [sys.executable, "-c", ASKED, *arguments]
@@ -58,9 +58,9 @@ def test_a_status_loads_no_heavy_library_while_the_settings_stay_as_they_are(
     (home.path / "config.yaml").write_text("worker_count: 2\n")
     if up:
         with home.daemon():
-            first, second = loaded(home, "--status", *more), loaded(home, "--status", *more)
+            first, second = load(home, "--status", *more), load(home, "--status", *more)
     else:
-        first, second = loaded(home, "--status", *more), loaded(home, "--status", *more)
+        first, second = load(home, "--status", *more), load(home, "--status", *more)
     assert "pydantic" in first, "the settings are checked once"
     assert not second & HEAVY
     assert ("http" in second, "sqlite3" in second or "pysqlite3" in second) == (True, not up)
@@ -74,8 +74,8 @@ FILES = {"nightshift.storage", "nightshift.storage.files", "nightshift.storage.f
 def test_with_a_daemon_a_command_loads_nothing_but_the_client(home: Home, asked: str) -> None:
     home.cli("do it")
     with home.daemon():
-        loaded(home, "status")  # the settings are checked once
-        modules = loaded(home, *asked.split(), "--json")
+        load(home, "status")  # the settings are checked once
+        modules = load(home, *asked.split(), "--json")
     packages = {".".join(name.split(".")[:2]) for name in modules if name.split(".")[0] == "nightshift"}
     assert packages <= OURS | {"nightshift.storage"}
     assert {name for name in modules if name.startswith("nightshift.storage")} <= FILES
@@ -84,15 +84,15 @@ def test_with_a_daemon_a_command_loads_nothing_but_the_client(home: Home, asked:
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_help_and_version_load_none_of_them_either(home: Home, option: str) -> None:
-    assert not loaded(home, option) & (HEAVY | {"sqlite3", "pysqlite3", "http", "nightshift.core.text.masking"})
+    assert not load(home, option) & (HEAVY | {"sqlite3", "pysqlite3", "http", "nightshift.core.text.masking"})
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_the_first_status_of_a_home_where_nothing_is_set_loads_none_either(home: Home, more: tuple[str, ...]) -> None:
-    assert not loaded(home, "--status", *more) & HEAVY
+    assert not load(home, "--status", *more) & HEAVY
     assert not any(home.path.iterdir())
     for name in ("FLASK_PORT", "worker_count"):
-        assert "pydantic" in loaded(home, "--status", **{name: "3"}), "a variable is checked"
+        assert "pydantic" in load(home, "--status", **{name: "3"}), "a variable is checked"
 
 
 @pytest.mark.parametrize("file", ["config_file", "overrides_file", "dotenv_file"])

@@ -35,7 +35,7 @@ def commands() -> Iterator[str]:
             yield from (f"{command.name} {name}" for name in command.commands)
 
 
-def named_commands(text: str) -> Iterator[str]:
+def name_commands(text: str) -> Iterator[str]:
     """List the commands that a page has its reader type: in back-ticks, and at the beginning of lines of blocks."""
     typed = "\n".join(
         (*re.findall(r"`([^`\n]+)`", text), *re.findall(r"^(?:\$ )?(nightshift .*)$", text, re.MULTILINE))
@@ -56,7 +56,7 @@ def test_the_links_of_a_page_lead_somewhere(path: str) -> None:
 @pytest.mark.parametrize("path", DOCS)
 def test_the_commands_of_a_page_exist(path: str) -> None:
     known = set(commands())
-    assert {name for name in named_commands((ROOT / path).read_text()) if name not in known} == set()
+    assert {name for name in name_commands((ROOT / path).read_text()) if name not in known} == set()
 
 
 @pytest.mark.parametrize("path", DOCS)

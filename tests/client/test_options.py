@@ -21,7 +21,7 @@ from tests.support.home import Home
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def submitted(home: Home, *arguments: str) -> dict[str, Any]:
+def submit(home: Home, *arguments: str) -> dict[str, Any]:
     """The task that these arguments make, as --show tells it."""
     result = home.cli(*arguments, "--json")
     assert result.code == 0, result.err
@@ -87,7 +87,7 @@ def test_every_field_of_a_task_can_be_given(home: Home) -> None:
     (home.path / "case.py").write_text("def test_a(): assert 1\n")
     home.cli("the first")
     case, repo = str(home.path / "case.py"), str(make_repo(home.path / "shop"))
-    task = submitted(
+    task = submit(
         home, "do it", "--priority", "5", "--repo", repo, "--base", "main", "--kind", "cli_tool",
         "--language", "javascript", "--tests", f"tests/test_a.py={case}", "--file", case, "--depends-on", "1",
         "--key", "k", "--limit", "iterations=3", "--limit", "wall_s=1.5", "--limit", "cpus=0.5",
@@ -111,7 +111,7 @@ def test_a_relative_file_keeps_its_path(home: Home, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(home.path)
     (home.path / "pkg").mkdir()
     (home.path / "pkg" / "a=b.py").write_text("x = 1\n")
-    task = submitted(home, "do it", "--file", "pkg/a=b.py")
+    task = submit(home, "do it", "--file", "pkg/a=b.py")
     context = home.context()
     assert context.queue.get(task["task_id"]).spec.files == {"pkg/a=b.py": "x = 1\n"}
     context.database.close()
@@ -126,7 +126,7 @@ def test_two_files_of_one_path_are_refused(home: Home) -> None:
 
 
 def test_a_time_without_a_zone_is_the_typists_own(home: Home) -> None:
-    task = submitted(home, "do it", "--not-before", "2099-06-01T08:00")
+    task = submit(home, "do it", "--not-before", "2099-06-01T08:00")
     expected = datetime(2099, 6, 1, 8).astimezone()  # the zone of this machine is meant
     assert datetime.fromisoformat(task["not_before"]) == expected
     assert task["status"] == "scheduled"
@@ -145,7 +145,7 @@ def test_a_time_without_a_zone_is_the_typists_own(home: Home) -> None:
 def test_a_task_may_be_given_as_the_documents_of_its_owner_have_it(
     home: Home, arguments: tuple[str, ...], kind: str | None, priority: int
 ) -> None:
-    task = submitted(home, *arguments)
+    task = submit(home, *arguments)
     assert (task["description"], task["kind"], task["priority"]) == ("do it", kind, priority)
 
 
@@ -185,7 +185,7 @@ def test_the_daemon_s_program_takes_flags_and_commands(
 
 
 def test_a_command_is_split_as_a_shell_would(home: Home) -> None:
-    task = submitted(home, "do it", "--test-command", "make 'test all' -k")
+    task = submit(home, "do it", "--test-command", "make 'test all' -k")
     context = home.context()
     assert context.queue.get(task["task_id"]).spec.test_command == ("make", "test all", "-k")
     context.database.close()
@@ -193,7 +193,7 @@ def test_a_command_is_split_as_a_shell_would(home: Home) -> None:
 
 def test_a_dash_reads_the_task_from_the_standard_input(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a long\ntask\n")))
-    assert submitted(home, "-")["description"] == "a long\ntask"
+    assert submit(home, "-")["description"] == "a long\ntask"
 
 
 def test_cases_and_an_oracle_are_read_from_files(home: Home) -> None:
@@ -201,7 +201,7 @@ def test_cases_and_an_oracle_are_read_from_files(home: Home) -> None:
     raising = "- {call: shop.total, args: [[]], raises: ValueError}"
     cases.write_text(f'- {{call: shop.total, args: [{{literal: "(1, 2)"}}]}}\n{raising}\n')
     oracle.write_text("def total(prices):\n    return sum(prices)\n")
-    task = submitted(home, "do it", "--cases", str(cases), "--oracle", str(oracle))
+    task = submit(home, "do it", "--cases", str(cases), "--oracle", str(oracle))
     context = home.context()
     spec = context.queue.get(task["task_id"]).spec
     context.database.close()

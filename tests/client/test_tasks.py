@@ -22,12 +22,12 @@ def fail(context: AppContext, task_id: int) -> None:
     context.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
 
 
-def broken() -> WorkSettings:
+def break_it() -> WorkSettings:
     raise StoreError("the database cannot be read")
 
 
 def test_a_task_is_added_where_nothing_can_be_forecast(home: Home) -> None:
-    with home.daemon(replace(home.context(), work=broken)) as context:
+    with home.daemon(replace(home.context(), work=break_it)) as context:
         result = home.cli("add", "first")
         assert (result.code, result.out) == (0, "task 1 queued\n")
         assert "no forecast: the daemon answered with HTTP" in result.err

@@ -62,7 +62,7 @@ SOURCES: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
 }
 
 
-def seen(access: Access) -> tuple[object, ...]:
+def observe(access: Access) -> tuple[object, ...]:
     return access.places, access.host, access.port, access.token, access.flask_host, access.flask_port
 
 
@@ -75,10 +75,10 @@ def test_the_remembered_access_is_that_of_all_settings(home: Path, monkeypatch: 
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     whole = load_settings(home=home).access
-    assert seen(load_access(at(home))) == seen(whole)
+    assert observe(load_access(at(home))) == observe(whole)
     again = recall_access(at(home))
     assert (again is None) == (case == "a token in .env"), "what a .env says is read by its own library alone"
-    assert again is None or seen(again) == seen(whole)
+    assert again is None or observe(again) == observe(whole)
 
 
 CHANGES: Mapping[str, tuple[str, str]] = {

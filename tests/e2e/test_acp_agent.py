@@ -29,7 +29,7 @@ def settings(folder: Path) -> Mapping[str, str]:
     }  # fmt: skip
 
 
-def told(daemon: Daemon, kind: str) -> list[dict[str, Any]]:
+def list_events(daemon: Daemon, kind: str) -> list[dict[str, Any]]:
     return [event for event in daemon.get("/api/logs?limit=1000")["events"] if event["event"] == kind]
 
 
@@ -48,7 +48,7 @@ def test_an_agent_s_change_is_judged_and_committed_like_any_other(tmp_path: Path
         with Daemon(tmp_path / "home", settings(folder)) as daemon:
             task_id = daemon.submit(description="Mend add() in add.py.", files=FILES, tests=TESTS)
             (task,) = daemon.wait(task_id)
-            calls, dropped = told(daemon, "model_called"), told(daemon, "files_dropped")
+            calls, dropped = list_events(daemon, "model_called"), list_events(daemon, "files_dropped")
         assert (task["status"], task["ending"]) == ("done", "committed"), (task, daemon.output()[-3000:])
     workspace = daemon.home / "workspace"
     message = git(workspace, "log", "-1", "--format=%B")
@@ -78,7 +78,7 @@ def test_a_hostile_agent_gets_nothing_and_is_judged_all_the_same(tmp_path: Path)
     }
     with agent_folder(script) as folder, Daemon(tmp_path / "home", settings(folder)) as daemon:
         (task,) = daemon.wait(daemon.submit(description="Mend add() in add.py.", files=FILES, tests=TESTS))
-        refused, log = told(daemon, "agent_refused"), json.dumps(daemon.get("/api/logs?limit=1000"))
+        refused, log = list_events(daemon, "agent_refused"), json.dumps(daemon.get("/api/logs?limit=1000"))
     assert owner.read_text() == "mine"
     assert all(what in str(refused) for what in ("/etc/passwd", "example.com:443", "owner.txt"))
     assert KEY not in log
@@ -92,13 +92,13 @@ def test_an_agent_dies_with_its_daemon_and_is_asked_again_by_the_next_one(tmp_pa
     script = {"PLANNING": PLAN, "CODING": work, "REFLECTING": [["say", REFLECTION]]}
     with agent_folder(script) as folder, Daemon(tmp_path / "home", settings(folder)) as daemon:
         task_id = daemon.submit(description="Mend add() in add.py.", files=FILES, tests=TESTS)
-        until(lambda: bool(told(daemon, "model_called")))
+        until(lambda: bool(list_events(daemon, "model_called")))
         until(lambda: bool(running(folder)))
         daemon.kill()
         until(lambda: not running(folder))
         daemon.start()
         (task,) = daemon.wait(task_id)
-        calls = [call["phase"] for call in told(daemon, "model_called")]
+        calls = [call["phase"] for call in list_events(daemon, "model_called")]
         assert (task["status"], task["ending"]) == ("done", "committed"), (task, daemon.output()[-3000:])
     assert calls == ["PLANNING", "CODING"], "what was answered is not asked again"
     copies = job_folders.where(tmp_path / "home" / "state" / "agents")

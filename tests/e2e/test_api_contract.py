@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.seeded_home import SeededDaemon, shared, started
+from tests.support.seeded_home import SeededDaemon, share, start
 
 EXAMPLES = os.environ.get("NIGHTSHIFT_TESTS_EXAMPLES", "4")
 LEFT_OUT = "positive_data_acceptance"
@@ -26,8 +26,8 @@ expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "41
 
 @pytest.fixture
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
-    snapshot = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("contract") / "snapshot")
-    with started(snapshot, WORKER_COUNT="1") as (daemon, server):
+    snapshot = share(tmp_path_factory).copied(tmp_path_factory.mktemp("contract") / "snapshot")
+    with start(snapshot, WORKER_COUNT="1") as (daemon, server):
         yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)
 
 

@@ -11,7 +11,7 @@ from tests.support.wire_server import WireServer
 MIXED = "tasks:\n- {description: first, limits: {tokens: many}}\n- {description: second, priority: 2}\n- third\n"
 
 
-def told(daemon: Daemon) -> list[str]:
+def describe(daemon: Daemon) -> list[str]:
     return [notice for notice in daemon.get("/api/status")["notices"] if notice.startswith("tasks.yaml")]
 
 
@@ -19,10 +19,10 @@ def wait_for(daemon: Daemon, count: int, notices: int) -> list[str]:
     end = time.monotonic() + 30
     while time.monotonic() < end:
         tasks = [task["description"] for task in daemon.get("/api/tasks")["tasks"]]
-        if len(tasks) == count and len(told(daemon)) == notices:
+        if len(tasks) == count and len(describe(daemon)) == notices:
             return sorted(tasks)
         time.sleep(0.1)
-    raise AssertionError(f"{tasks}; {told(daemon)}")
+    raise AssertionError(f"{tasks}; {describe(daemon)}")
 
 
 def test_a_bad_entry_waits_alone_and_is_queued_once_when_it_is_mended(tmp_path: Path, server: WireServer) -> None:
@@ -34,9 +34,9 @@ def test_a_bad_entry_waits_alone_and_is_queued_once_when_it_is_mended(tmp_path: 
     daemon.start()
     daemon.ask("POST", "/api/pause", {})
     assert wait_for(daemon, 2, 1) == ["second", "third"]
-    assert told(daemon)[0].startswith("tasks.yaml:2:")
+    assert describe(daemon)[0].startswith("tasks.yaml:2:")
     assert path.read_text() == MIXED
-    (fault,) = told(daemon)
+    (fault,) = describe(daemon)
     daemon.kill()
     assert fault in daemon.cli("--status").stdout, "without a daemon it is told as well"
     daemon.start()

@@ -27,7 +27,7 @@ def bench(home: Daemon, *words: str) -> subprocess.Popen[bytes]:
     )  # fmt: skip
 
 
-def said(process: subprocess.Popen[bytes]) -> str:
+def read_words(process: subprocess.Popen[bytes]) -> str:
     out, _ = process.communicate(timeout=600)
     return out.decode()
 
@@ -40,7 +40,7 @@ def test_a_run_that_is_killed_goes_on_without_a_lost_or_doubled_item(tmp_path: P
         home = Daemon(tmp_path / "home", settings_for(server, MAX_ITERATIONS="2"))
         home.home.mkdir()
         mined = bench(home, "mine", str(repo))
-        assert "3 items" in said(mined)
+        assert "3 items" in read_words(mined)
         path = settings_at(find_places(home.home)).benchmark_db_path
         arms = tmp_path / "arms.yaml"
         arms.write_text(
@@ -54,7 +54,7 @@ def test_a_run_that_is_killed_goes_on_without_a_lost_or_doubled_item(tmp_path: P
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
             process.communicate()
-        text = said(bench(home, *words))
+        text = read_words(bench(home, *words))
         assert "done" in text, text
         with BenchmarkStore(path, readonly=True) as store:
             found, (run,) = store.results(mode=mode), store.runs()
@@ -65,7 +65,7 @@ def test_a_run_that_is_killed_goes_on_without_a_lost_or_doubled_item(tmp_path: P
             subjects = {item.key: item.subject for item in store.items()}
             assert {subjects[one.item] for one in found if not one.solved} == {f"Add {WRONG}() to price.py"}
         assert not (home.home / "state" / "benchmark" / run.key).exists()
-        told = json.loads(said(bench(home, "report", str(repo), "--json")))
+        told = json.loads(read_words(bench(home, "report", str(repo), "--json")))
         assert {arm["arm"]["name"]: arm["solved"] for arm in told["arms"]} == {
             name: {"part": 2, "whole": 3} for name in ("plain", "looking")
         }

@@ -17,7 +17,7 @@ import pytest
 from nightshift.config.load import settings_at
 from nightshift.config.places import find_places
 from nightshift.report.benchmark.store import BenchmarkStore, RunState
-from tests.e2e.test_benchmark_run import bench, said
+from tests.e2e.test_benchmark_run import bench, read_words
 from tests.support.benchmark_shop import WRONG, answer, shop
 from tests.support.daemon import ROOT, Daemon, settings_for
 from tests.support.sandboxes import runtime
@@ -58,7 +58,7 @@ def test_a_run_that_is_broken_off_again_and_again_ends_as_if_it_never_was(
         prices = json.dumps({server.model: price})
         home = Daemon(tmp_path / "home", settings_for(server, MAX_ITERATIONS="2", MODEL_PRICES=prices))
         home.home.mkdir()
-        assert "3 items" in said(bench(home, "mine", str(repo)))
+        assert "3 items" in read_words(bench(home, "mine", str(repo)))
         path = settings_at(find_places(home.home)).benchmark_db_path
         words = ("run", str(repo), "--models", f"openai={server.model}")
         command = [sys.executable, str(ROOT / "cli.py"), "bench", *words]

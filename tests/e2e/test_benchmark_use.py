@@ -9,7 +9,7 @@ from nightshift.config.load import settings_at
 from nightshift.config.places import find_places
 from nightshift.core.clock import utc_now
 from tests.support.answers import Answers, job
-from tests.support.benchmarks import arm, stored
+from tests.support.benchmarks import arm, read_stored
 from tests.support.daemon import Daemon, settings_for
 from tests.support.git_repo import make_repo
 from tests.support.wire_server import WireServer
@@ -28,7 +28,7 @@ def test_a_task_is_begun_by_the_model_that_did_best_under_the_settings_it_did_be
         with Daemon(tmp_path / "home", settings) as daemon:
             path = settings_at(find_places(daemon.home)).benchmark_db_path
             found = {BIG: range(2), SMALL: range(19), READ: range(12)}
-            stored(path, str(repo), found, finished_at=utc_now())
+            read_stored(path, str(repo), found, finished_at=utc_now())
 
             taken = daemon.cli("bench", "use", str(repo), "--yes")
             assert taken.returncode == 0, taken.stderr

@@ -17,12 +17,12 @@ def until_at_last(condition: Callable[[], bool]) -> None:
     until(condition, within_s=120)
 
 
-def held(daemon: Daemon) -> dict[str, str]:
+def read_held(daemon: Daemon) -> dict[str, str]:
     """Read the pauses that hold tasks back, by source, with the reason."""
     return {hold["source"]: hold["reason"] for hold in daemon.get("/api/status")["holds"]}
 
 
-def told(daemon: Daemon) -> list[dict[str, Any]]:
+def describe(daemon: Daemon) -> list[dict[str, Any]]:
     events: list[dict[str, Any]] = daemon.get("/api/logs?limit=1000")["events"]
     return [event for event in events if event["event"] == "checkpoint"]
 
@@ -32,10 +32,10 @@ def status_of(daemon: Daemon, task_id: int) -> str:
 
 
 def waits(daemon: Daemon) -> bool:
-    return "is written" in held(daemon).get("checkpoint", "")
+    return "is written" in read_held(daemon).get("checkpoint", "")
 
 
-def saved(daemon: Daemon) -> dict[str, Any]:
+def save(daemon: Daemon) -> dict[str, Any]:
     read: dict[str, Any] = json.loads((daemon.home / "state.json").read_text())
     return read
 
@@ -47,7 +47,7 @@ def test_at_a_checkpoint_the_report_is_written_and_tasks_wait_until_resumed(daem
     until_at_last(lambda: waits(daemon))
     status = daemon.get("/api/status")
     assert (status["state"], status["next_checkpoint_at"]) == ("checkpoint", None)
-    (event,) = told(daemon)
+    (event,) = describe(daemon)
     report = (daemon.home / "reports" / event["data"]["report"]).read_text()
     assert "job_1" in report
     later = daemon.submit(**job(2))
@@ -60,7 +60,7 @@ def test_at_a_checkpoint_the_report_is_written_and_tasks_wait_until_resumed(daem
     assert daemon.cli("--resume").stdout == "running\n"
     daemon.wait(later)
     assert daemon.get("/api/status")["next_checkpoint_at"] is not None
-    assert len(told(daemon)) == 1
+    assert len(describe(daemon)) == 1
 
 
 def test_killed_while_it_waits_for_what_runs_the_next_start_finishes_the_checkpoint(
@@ -72,7 +72,7 @@ def test_killed_while_it_waits_for_what_runs_the_next_start_finishes_the_checkpo
     running = daemon.submit(**job(1))
     until_at_last(lambda: any(request.phase == "CODING" for request in server.requests))
     daemon.ask("POST", "/api/checkpoint")
-    until_at_last(lambda: "checkpoint" in held(daemon))
+    until_at_last(lambda: "checkpoint" in read_held(daemon))
     assert not waits(daemon)
     daemon.kill()
     daemon.start()
@@ -82,17 +82,17 @@ def test_killed_while_it_waits_for_what_runs_the_next_start_finishes_the_checkpo
     daemon.kill()
     daemon.start()
     assert waits(daemon)
-    until_at_last(lambda: saved(daemon)["starts"] == 3)
-    assert len(told(daemon)) == 1
+    until_at_last(lambda: save(daemon)["starts"] == 3)
+    assert len(describe(daemon)) == 1
     assert "died at about" in daemon.output().rpartition("no task was in flight")[0]
     daemon.cli("--resume")
     (task,) = daemon.wait(running)
     assert (task["ending"], task["attempt"]) == ("committed", 1)
     assert daemon.stop() == 0
-    state = saved(daemon)
+    state = save(daemon)
     assert (state["clean"], state["running"], state["in_flight"], state["totals"]["commits"]) == (True, False, [], 1)
     daemon.start()
-    until_at_last(lambda: saved(daemon)["running"])
+    until_at_last(lambda: save(daemon)["running"])
     assert "The last run ended cleanly" in daemon.output()
     daemon.stop()
 
@@ -114,7 +114,7 @@ def test_quiet_hours_hold_tasks_back_beside_a_pause_and_say_so(tmp_path: Path, s
     with Daemon(tmp_path / "home", settings_for(server, QUIET_HOURS="00:00-24:00")) as daemon:
         waiting = daemon.submit(**job(1))
         daemon.cli("--pause")
-        assert held(daemon) == {"owner": "", "quiet": "quiet hours (00:00-24:00)"}
+        assert read_held(daemon) == {"owner": "", "quiet": "quiet hours (00:00-24:00)"}
         resumed = daemon.cli("--resume").stdout.splitlines()
         assert resumed[0] == "paused"
         assert resumed[1].startswith("Paused: quiet hours (quiet hours (00:00-24:00)); goes on by itself")
@@ -125,7 +125,7 @@ def test_unread_commits_hold_tasks_back_until_they_are_read(tmp_path: Path, serv
     with Daemon(tmp_path / "home", settings_for(server, REVIEW_DEBT="1", WORKER_COUNT="1")) as daemon:
         first, second = daemon.submit(**job(1)), daemon.submit(**job(2))
         daemon.wait(first)
-        assert held(daemon) == {"review": "1 commit waits to be read (REVIEW_DEBT=1)"}
+        assert read_held(daemon) == {"review": "1 commit waits to be read (REVIEW_DEBT=1)"}
         assert status_of(daemon, second) == "queued"
         daemon.cli("--reviewed", "all")
         daemon.wait(second)

@@ -48,7 +48,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, server: WireServer) -> Iter
         yield running
 
 
-def given_up(daemon: Daemon, number: int) -> int:
+def give_up_task(daemon: Daemon, number: int) -> int:
     """A task that the big model gave up after a try."""
     task = daemon.submit(**job(number), limits={"iterations": 1})
     (ended,) = daemon.wait(task)
@@ -68,7 +68,7 @@ def commit_of(daemon: Daemon, task: int) -> dict[str, Any]:
     return found
 
 
-def landed(daemon: Daemon) -> list[str]:
+def land(daemon: Daemon) -> list[str]:
     """The subjects and tasks of the commits on the workspace's branch, the newest first."""
     log = git(daemon.home / "workspace", "log", "--format=%(trailers:key=Task,valueonly,separator=%x2C)")
     return [line for line in log.splitlines() if line]
@@ -82,18 +82,18 @@ def integrate(daemon: Daemon, task: int) -> dict[str, Any]:
 
 
 def test_what_passes_waits_on_its_branch_until_it_is_integrated(daemon: Daemon) -> None:
-    source = given_up(daemon, 1)
-    before = landed(daemon)
+    source = give_up_task(daemon, 1)
+    before = land(daemon)
     small, other = matrix(daemon, source, "small", "other")
     ended = daemon.wait(small, other)
     assert [task["ending"] for task in ended] == ["committed", "committed"], ended
     assert all("it waits on its branch" in task["reason"] for task in ended)
-    assert landed(daemon) == before
+    assert land(daemon) == before
     found = [commit_of(daemon, number) for number in (small, other)]
     assert [(commit["integrated"], commit["waits"]) for commit in found] == [(False, True), (False, True)]
     done = integrate(daemon, other)
     assert done["ended"] == []
-    assert landed(daemon) == [str(other), *before]
+    assert land(daemon) == [str(other), *before]
     code = git(daemon.home / "workspace", "show", "HEAD:job_1.py")
     assert code == ("# by other\n" + RIGHT.format(n=1)).strip()
     assert commit_of(daemon, other)["integrated"]
@@ -106,7 +106,7 @@ def test_what_passes_waits_on_its_branch_until_it_is_integrated(daemon: Daemon) 
 
 
 def test_integrating_twice_is_integrating_once_and_a_second_winner_is_refused(daemon: Daemon) -> None:
-    source = given_up(daemon, 2)
+    source = give_up_task(daemon, 2)
     small, other = matrix(daemon, source, "small", "other")
     daemon.wait(small, other)
     first, again = integrate(daemon, small), integrate(daemon, small)
@@ -114,15 +114,15 @@ def test_integrating_twice_is_integrating_once_and_a_second_winner_is_refused(da
     status, refused = daemon.ask("POST", f"/api/task/{other}/integrate")
     assert status == 409
     assert f"task {small}, a fork beside task {other}, is integrated already" in refused["error"]
-    before = landed(daemon)
+    before = land(daemon)
     assert daemon.ask("POST", f"/api/task/{small}/revert", {})[0] == 200
     integrate(daemon, other)
-    assert landed(daemon)[0] == str(other), "what was reverted leaves the place to another"
-    assert len(landed(daemon)) == len(before) + 1
+    assert land(daemon)[0] == str(other), "what was reverted leaves the place to another"
+    assert len(land(daemon)) == len(before) + 1
 
 
 def test_main_that_moved_is_rebased_on_and_forks_that_run_are_ended(daemon: Daemon) -> None:
-    source = given_up(daemon, 3)
+    source = give_up_task(daemon, 3)
     (small,) = matrix(daemon, source, "small")
     daemon.wait(small)
     daemon.wait(daemon.submit(**job(4), limits={"iterations": 3}))
@@ -135,17 +135,17 @@ def test_main_that_moved_is_rebased_on_and_forks_that_run_are_ended(daemon: Daem
     assert (done["ended"], done["commit"] != done["waited"]) == ([waits], True)
     assert daemon.get(f"/api/task/{waits}")["status"] == "cancelled"
     daemon.ask("POST", "/api/resume")
-    assert landed(daemon)[:2] == [str(small), str(newer)]
+    assert land(daemon)[:2] == [str(small), str(newer)]
     assert daemon.cli("verify", str(small)).returncode == 0
 
 
 def test_a_kill_while_a_fork_is_integrated_loses_nothing_and_lands_once(tmp_path: Path, server: WireServer) -> None:
     settings = settings_for(server, MODEL_NAME="openai=big,openai=small,openai=other", WORKER_COUNT="1")
     with Daemon(tmp_path / "home", settings) as daemon:
-        source = given_up(daemon, 5)
+        source = give_up_task(daemon, 5)
         small, other = matrix(daemon, source, "small", "other")
         daemon.wait(small, other)
-        before = landed(daemon)
+        before = land(daemon)
         with ThreadPoolExecutor() as pool:
             asked = pool.submit(daemon.ask, "POST", f"/api/task/{small}/integrate")
             daemon.kill()
@@ -153,12 +153,12 @@ def test_a_kill_while_a_fork_is_integrated_loses_nothing_and_lands_once(tmp_path
                 asked.result()
         daemon.start()
         integrate(daemon, small)
-        assert landed(daemon) == [str(small), *before]
+        assert land(daemon) == [str(small), *before]
         assert daemon.ask("POST", f"/api/task/{other}/integrate")[0] == 409
 
 
 def test_what_cannot_be_forked_or_integrated_says_why(daemon: Daemon) -> None:
-    source = given_up(daemon, 6)
+    source = give_up_task(daemon, 6)
     asked = f"/api/task/{source}/forks"
     for body, field in (
         ({"models": []}, "models"),
@@ -176,7 +176,7 @@ def test_what_cannot_be_forked_or_integrated_says_why(daemon: Daemon) -> None:
 
 
 def test_the_command_line_forks_by_several_models_and_integrates_one(daemon: Daemon) -> None:
-    source = given_up(daemon, 8)
+    source = give_up_task(daemon, 8)
     made = daemon.cli("fork", str(source), "--models", "small,other")
     assert made.returncode == 0, made.stderr
     assert "by openai=small" in made.stdout

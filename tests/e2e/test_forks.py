@@ -53,7 +53,7 @@ def given_up(daemon: Daemon) -> int:
     return number
 
 
-def forked(daemon: Daemon, task_id: int, **body: Any) -> dict[str, Any]:
+def fork(daemon: Daemon, task_id: int, **body: Any) -> dict[str, Any]:
     status, made = daemon.ask("POST", f"/api/task/{task_id}/fork", body)
     assert status == 201, made
     return dict(made)
@@ -74,7 +74,7 @@ def change(daemon: Daemon, task_id: int, step: int) -> str:
 def test_a_fork_goes_on_with_files_and_plan_by_another_model(daemon: Daemon, server: WireServer, given_up: int) -> None:
     source, asked = daemon.get(f"/api/task/{given_up}"), len(server.requests)
     assert course(daemon, given_up)[1] == ("CODING", "ok")
-    made = forked(daemon, given_up, attempt=1, step_no=1, model="small")
+    made = fork(daemon, given_up, attempt=1, step_no=1, model="small")
     (ended,) = daemon.wait(made["task_id"])
     assert ended["ending"] == "committed", ended["reason"]
     assert course(daemon, ended["task_id"]) == [
@@ -93,7 +93,7 @@ def test_a_fork_goes_on_with_files_and_plan_by_another_model(daemon: Daemon, ser
 
 
 def test_each_attempt_of_a_fork_begins_at_the_same_place(daemon: Daemon, given_up: int) -> None:
-    number = forked(daemon, given_up, attempt=1, step_no=1)["task_id"]
+    number = fork(daemon, given_up, attempt=1, step_no=1)["task_id"]
     (ended,) = daemon.wait(number)
     assert ended["ending"] == "gave_up"
     assert daemon.ask("POST", f"/api/task/{number}/retry")[0] == 200
@@ -104,7 +104,7 @@ def test_each_attempt_of_a_fork_begins_at_the_same_place(daemon: Daemon, given_u
 
 def test_a_note_is_heeded_by_whoever_writes_code_next(daemon: Daemon, server: WireServer, given_up: int) -> None:
     asked = len(server.requests)
-    made = forked(daemon, given_up, attempt=1, step_no=1, model="openai=small", note=NOTE)
+    made = fork(daemon, given_up, attempt=1, step_no=1, model="openai=small", note=NOTE)
     (ended,) = daemon.wait(made["task_id"])
     assert ended["status"] == "done", "an earlier fork may have brought the same change"
     assert course(daemon, ended["task_id"])[0] == ("CODING", "ok")
@@ -126,7 +126,7 @@ def test_a_fork_in_the_owners_repository_begins_at_the_base_of_its_source(
     (repo / "later.py").write_text("LATER = 1\n")
     git(repo, "add", ".")
     git(repo, "-c", "user.name=o", "-c", "user.email=o@x", "commit", "-qm", "later")
-    (ended,) = daemon.wait(forked(daemon, number, model="small")["task_id"])
+    (ended,) = daemon.wait(fork(daemon, number, model="small")["task_id"])
     assert ended["ending"] == "committed", ended["reason"]
     assert git(repo, "rev-parse", f"{ended['branch']}^") == base
     (file,) = [each for each in daemon.get(f"/api/task/{ended['task_id']}/diff")["files"] if each["path"] == "job_1.py"]

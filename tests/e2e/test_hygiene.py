@@ -72,7 +72,7 @@ def daemon(tmp_path: Path, server: WireServer) -> Iterator[Daemon]:
         yield running
 
 
-def stored(path: Path) -> Iterator[tuple[str, str]]:
+def read_stored(path: Path) -> Iterator[tuple[str, str]]:
     """Every text in the database, with where it stands; JSON is read, so that no escape hides a character."""
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -86,10 +86,10 @@ def stored(path: Path) -> Iterator[tuple[str, str]]:
                     is_text = table == "artifacts" and name == "body"
                     text = zlib.decompress(value).decode("utf-8", "surrogatepass") if is_text else value
                     if isinstance(text, str):
-                        yield f"{table}.{name}", unescaped(text)
+                        yield f"{table}.{name}", unescape(text)
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """The texts in a JSON document, or the text itself where it is none."""
     try:
         return json.dumps(json.loads(text), ensure_ascii=False).replace("\\u00", "\x00\\u00")
@@ -129,7 +129,7 @@ def test_hostile_output_is_harmless_in_the_store_the_log_the_api_the_page_the_pr
     stream.close()
     assert any("Noisy" in str(data) for data in sent)
     for data in sent:
-        assert_harmless("the stream", unescaped(json.dumps(data)))
+        assert_harmless("the stream", unescape(json.dumps(data)))
 
     prompts = [message["content"] for request in server.requests for message in request.messages]
     assert any("Noisy" in prompt and "\\x1b[31mred" in prompt for prompt in prompts)
@@ -147,11 +147,11 @@ def test_hostile_output_is_harmless_in_the_store_the_log_the_api_the_page_the_pr
     lines = (daemon.home / "logs" / "agent.log").read_text().splitlines()
     events = [json.loads(line) for line in lines]
     for event in events:
-        assert_harmless("the log", unescaped(json.dumps(event)))
+        assert_harmless("the log", unescape(json.dumps(event)))
     assert not [event for event in events if event["message"] == "forged"]
     assert sum(event["event"] == "committed" for event in events) == 2
     assert_harmless("the daemon's output", daemon.output())
-    found = list(stored(daemon.home / "db" / "agent_logs.sqlite"))
+    found = list(read_stored(daemon.home / "db" / "agent_logs.sqlite"))
     assert any("Noisy" in text for _, text in found)
     for where, text in found:
         assert_harmless(where, text)

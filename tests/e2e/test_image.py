@@ -55,7 +55,7 @@ def container(tmp_path: Path) -> Iterator[str]:
     docker("rm", "--force", made)
 
 
-def asked(container: str, *words: str) -> Any:
+def ask(container: str, *words: str) -> Any:
     said = docker("exec", container, "nightshift", "--json", *words)
     return json.loads(said)
 
@@ -68,10 +68,10 @@ def answers(container: str, starts: int = 1) -> bool:
 def test_a_task_becomes_a_commit_in_the_mounted_home_and_is_known_after_a_stop(tmp_path: Path, container: str) -> None:
     until(lambda: answers(container), 120)
     assert docker("exec", container, "id", "-u") == str(USER)
-    assert "bubblewrap" in asked(container, "--status")["sandbox"]
+    assert "bubblewrap" in ask(container, "--status")["sandbox"]
     (tmp_path / "home" / "tasks.yaml").write_text(json.dumps({"tasks": [TASK]}))  # JSON is YAML
-    until(lambda: any(task["status"] in ENDED for task in asked(container, "--history")), 300)
-    (task,) = asked(container, "--history")
+    until(lambda: any(task["status"] in ENDED for task in ask(container, "--history")), 300)
+    (task,) = ask(container, "--history")
     assert task["status"] == "done", docker("logs", container)
     shown = git(tmp_path / "home" / "workspace", "-c", "safe.directory=*", "show", "main:odd.py")
     assert "n % 2 == 0" not in shown
@@ -82,7 +82,7 @@ def test_a_task_becomes_a_commit_in_the_mounted_home_and_is_known_after_a_stop(t
     assert docker("inspect", "--format={{.State.ExitCode}}", container) == "0"
     docker("start", container)
     until(lambda: answers(container, starts=2), 120)
-    assert asked(container, "--history") == [task]
+    assert ask(container, "--history") == [task]
 
 
 def test_where_the_engine_keeps_bubblewrap_from_its_work_the_doctor_says_what_the_container_needs(

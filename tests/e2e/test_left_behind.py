@@ -12,7 +12,7 @@ from tests.support.answers import job
 from tests.support.daemon import Daemon, git, until
 
 
-def left(path: Path) -> Path:
+def leave(path: Path) -> Path:
     """A file that was left an hour ago."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
@@ -27,10 +27,10 @@ def test_what_a_killed_daemon_left_is_swept_and_told(daemon: Daemon) -> None:
     gone.wait()
     workspace = daemon.home / "workspace" / ".git"
     files = [
-        left(workspace / "refs" / "heads" / "main.lock"),
-        left(workspace / "packed-refs.lock"),
-        left(daemon.home / "state" / f".seal-{gone.pid}"),
-        left(daemon.home / f".state.json.{gone.pid}-1"),
+        leave(workspace / "refs" / "heads" / "main.lock"),
+        leave(workspace / "packed-refs.lock"),
+        leave(daemon.home / "state" / f".seal-{gone.pid}"),
+        leave(daemon.home / f".state.json.{gone.pid}-1"),
     ]
     daemon.start()
     assert not any(path.exists() for path in files)
@@ -50,7 +50,7 @@ def test_a_daemon_begins_nothing_while_the_disk_is_low(daemon: Daemon) -> None:
     until(lambda: any(hold["source"] == "disk" for hold in daemon.get("/api/status")["holds"]))
     task = daemon.submit(**job(3))
     daemon.stop()
-    assert [line["event"] for line in _stored(daemon)].count("disk_low") == 1
+    assert [line["event"] for line in _read_stored(daemon)].count("disk_low") == 1
     daemon.settings["DISK_RESERVE_MB"] = "1"
     daemon.start()
     (done,) = daemon.wait(task)
@@ -58,6 +58,6 @@ def test_a_daemon_begins_nothing_while_the_disk_is_low(daemon: Daemon) -> None:
     assert daemon.get("/api/status")["holds"] == []
 
 
-def _stored(daemon: Daemon) -> list[dict[str, object]]:
+def _read_stored(daemon: Daemon) -> list[dict[str, object]]:
     said = daemon.cli("--logs", "500", "--json")
     return list(json.loads(said.stdout))

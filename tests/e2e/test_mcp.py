@@ -28,7 +28,7 @@ async def until_it_ended(url: str, task_id: int) -> tuple[dict[str, object], str
         return state, str(found.structured_content["text"])
 
 
-async def submitted(url: str) -> int:
+async def submit(url: str) -> int:
     async with Client(url) as client:
         result = await client.call_tool("submit_task", {"description": job(7)["description"], "key": "job-7"})
         assert result.structured_content, result
@@ -72,10 +72,10 @@ def test_a_task_asks_the_owners_server_while_it_writes_and_the_result_is_kept(tm
 
 def test_an_assistants_task_outlives_the_daemon_that_took_it(tmp_path: Path) -> None:
     with WireServer(Answers(wrong_first=1)) as models, Daemon(tmp_path, settings_for(models)) as daemon:
-        task_id = asyncio.run(submitted(f"{daemon.url}/mcp"))
+        task_id = asyncio.run(submit(f"{daemon.url}/mcp"))
         daemon.kill()
         daemon.start()
-        assert asyncio.run(submitted(f"{daemon.url}/mcp")) == task_id
+        assert asyncio.run(submit(f"{daemon.url}/mcp")) == task_id
         state, text = asyncio.run(until_it_ended(f"{daemon.url}/mcp", task_id))
     assert (state["status"], state["ending"], state["iteration"]) == ("done", "committed", 2)
     assert "+++ b/job_7.py" in text

@@ -42,7 +42,7 @@ def answers() -> Answers:
     return Answers()
 
 
-def told(daemon: Daemon, task_id: int, kind: str) -> list[str]:
+def list_events(daemon: Daemon, task_id: int, kind: str) -> list[str]:
     events = daemon.get(f"/api/logs?task={task_id}&limit=500")["events"]
     return [str(event["message"]) for event in events if event["event"] == kind]
 
@@ -51,7 +51,7 @@ def state(daemon: Daemon, task_id: int) -> dict[str, Any]:
     return dict(daemon.get(f"/api/task/{task_id}"))
 
 
-def parked(daemon: Daemon, task_id: int) -> dict[str, Any]:
+def park(daemon: Daemon, task_id: int) -> dict[str, Any]:
     """Wait until the task is put off; how it stands."""
     until(lambda: bool(state(daemon, task_id)["status"] == "scheduled"), within_s=60)
     return state(daemon, task_id)
@@ -82,21 +82,21 @@ def test_silence_is_waited_out_and_slow_replies_do_not_use_up_the_time_of_a_task
         ids = [daemon.submit(**job(1)), daemon.submit(**job(2), limits={"wall_s": 6})]
         ended = daemon.wait(*ids, within_s=90)
         assert [(task["ending"], task["attempt"]) for task in ended] == [("committed", 1)] * 2
-        assert "did not answer in time" in "".join(told(daemon, ids[0], "model_failed"))
-        assert "going on at" in "".join(told(daemon, ids[0], "task_moved"))
+        assert "did not answer in time" in "".join(list_events(daemon, ids[0], "model_failed"))
+        assert "going on at" in "".join(list_events(daemon, ids[0], "task_moved"))
 
 
 def test_a_limit_of_hours_is_kept_over_a_kill_and_nobody_asks_before(tmp_path: Path, server: WireServer) -> None:
     daemon = Daemon(tmp_path / "home", settings_for(server))
     daemon.start()
     server.fail_always("429", retry_after=7200, message="the limit of this hour is used up")
-    first = parked(daemon, daemon.submit(**job(1)))
+    first = park(daemon, daemon.submit(**job(1)))
     assert "the limit of this hour is used up" in first["reason"]
     assert "going on at" in first["reason"]
     assert len(server.requests) == 1
     daemon.kill()
     daemon.start()
-    second = parked(daemon, daemon.submit(**job(2)))
+    second = park(daemon, daemon.submit(**job(2)))
     assert second["not_before"] == first["not_before"]
     assert "the limit of this hour is used up" in second["reason"]
     assert len(server.requests) == 1, "it was asked again before its time"
@@ -109,7 +109,7 @@ def test_a_key_that_is_revoked_in_the_night_and_mended_in_the_morning(tmp_path: 
         daemon.start()
         assert daemon.wait(daemon.submit(**job(1)))[0]["ending"] == "committed"
         server.keys = {"another-key"}
-        waits = parked(daemon, daemon.submit(**job(2)))
+        waits = park(daemon, daemon.submit(**job(2)))
         assert (waits["not_before"], "OPENAI_API_KEY" in waits["reason"]) == (None, True)
         asked = len(server.requests)
         daemon.stop()
@@ -126,13 +126,13 @@ def test_a_model_that_was_removed_and_a_login_page_in_between(tmp_path: Path, se
         assert daemon.wait(daemon.submit(**job(1)))[0]["ending"] == "committed"
         server.models = ["another"]
         until(lambda: not daemon.get("/api/status")["models"][0]["available"])
-        waits = parked(daemon, daemon.submit(**job(2)))
+        waits = park(daemon, daemon.submit(**job(2)))
         assert "ollama pull tiny-coder" in waits["reason"]
         server.models = ["tiny-coder"]
         assert daemon.wait(waits["task_id"])[0]["ending"] == "committed"
         server.portal = "<html>Welcome to our hotel! Please log in.</html>"
         until(lambda: not daemon.get("/api/status")["models"][0]["available"])
-        waits = parked(daemon, daemon.submit(**job(3)))
+        waits = park(daemon, daemon.submit(**job(3)))
         assert "login page" in waits["reason"]
         server.portal = ""
         assert daemon.wait(waits["task_id"])[0]["ending"] == "committed"

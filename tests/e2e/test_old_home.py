@@ -12,7 +12,7 @@ import pytest
 
 from nightshift.core.version import VERSION
 from tests.support.daemon import Daemon, git, settings_for, until
-from tests.support.lived_home import told
+from tests.support.lived_home import describe
 from tests.support.old_home import DATABASE, OldHome, OldHomeModel, unpack
 from tests.support.wire_server import WireServer
 
@@ -67,7 +67,7 @@ def test_tasks_lessons_commits_the_report_and_settings_are_there(opened: Opened)
     assert {row["name"] for row in old.reports} <= {name for (name,) in opened.rows("reports", "name")}
     settings = opened.daemon.get("/api/settings")["settings"]
     assert next(each["value"] for each in settings if each["name"] == "max_iterations") == 12
-    assert told(old.home / DATABASE) is None, "no backup had to be taken instead"
+    assert describe(old.home / DATABASE) is None, "no backup had to be taken instead"
 
 
 def test_the_evidence_of_each_commit_holds_by_the_rules_of_this_version(opened: Opened) -> None:

@@ -42,7 +42,7 @@ def answers() -> Readers:
     return Readers(wrong_first=1)
 
 
-def found(daemon: Daemon, task_id: int) -> list[tuple[str, str, str]]:
+def find(daemon: Daemon, task_id: int) -> list[tuple[str, str, str]]:
     """Read the readers' findings in the first attempt of a task, as its page has them."""
     course = daemon.get(f"/api/task/{task_id}/timeline")
     numbers = [step["step_no"] for each in course["tries"] for step in each["steps"] if step["findings"]]
@@ -70,7 +70,7 @@ def test_what_a_reviewer_sends_back_is_mended_before_a_test_runs(
     assert BOUNDARY in again.messages[-1]["content"]
     read = [str(request.messages) for request in server.requests if request.phase in {"REVIEW", "AUDIT"}]
     assert not [text for text in read if "Sum what is above" in text], "readers do not see the author's own words"
-    told = found(daemon, task["task_id"])
+    told = find(daemon, task["task_id"])
     assert told == [("high", "job_1.py:2", BOUNDARY), ("low", "job_1.py:2", "a name that says little")]
     accepted, pair = map(json.loads, daemon.cli("--export-training", "-").stdout.splitlines())
     assert RIGHT.format(n=1) in accepted["messages"][-1]["content"]

@@ -37,7 +37,7 @@ def text(request: Recorded) -> str:
     return "\n".join(turn["content"] for turn in request.messages)
 
 
-def said(daemon: Daemon, *words: str) -> str:
+def read_words(daemon: Daemon, *words: str) -> str:
     """Return the output of the command."""
     program = [daemon.program[0], str(ROOT / "cli.py"), "say", *words]
     done = subprocess.run(
@@ -46,7 +46,7 @@ def said(daemon: Daemon, *words: str) -> str:
     return done.stdout
 
 
-def landed(daemon: Daemon, number: int) -> bool:
+def land(daemon: Daemon, number: int) -> bool:
     return bool(daemon.get(f"/api/task/{number}")["status"] == "done")
 
 
@@ -54,8 +54,8 @@ def test_the_model_is_interrupted_and_asked_again_with_the_words(daemon: Daemon,
     server.fail_next("stall", phase="CODING")
     number = daemon.submit(**job(5))
     server.until(lambda: prompts(server))
-    assert "the model is interrupted" in said(daemon, str(number), WORDS)
-    until(lambda: landed(daemon, number), 120)
+    assert "the model is interrupted" in read_words(daemon, str(number), WORDS)
+    until(lambda: land(daemon, number), 120)
     stalled = next(request for request in server.requests if request.fault == "stall")
     assert stalled.gone, "nothing more was taken of the reply"
     first, again = prompts(server)
@@ -75,9 +75,9 @@ def test_with_after_the_reply_is_waited_for(daemon: Daemon, server: WireServer) 
     server.fail_next("hold", phase="PLANNING")
     number = daemon.submit(**job(5))
     server.until(lambda: prompts(server, "PLANNING"))
-    assert "it is part of the next request" in said(daemon, str(number), "--after", WORDS)
+    assert "it is part of the next request" in read_words(daemon, str(number), "--after", WORDS)
     server.let_go()
-    until(lambda: landed(daemon, number), 120)
+    until(lambda: land(daemon, number), 120)
     (planned,), (coded,) = prompts(server, "PLANNING"), prompts(server)
     assert WORDS not in planned
     assert "## What the owner said since\n" in coded
@@ -90,9 +90,9 @@ def test_nothing_is_lost_when_the_daemon_dies_before_the_next_request(daemon: Da
     server.until(lambda: prompts(server))
     assert daemon.ask("POST", f"/api/task/{number}/say", {"text": WORDS, "interrupt": False})[0] == 200
     daemon.kill()
-    assert "it is part of the next request" in said(daemon, str(number), "And call it total.")
+    assert "it is part of the next request" in read_words(daemon, str(number), "And call it total.")
     daemon.start()
-    until(lambda: landed(daemon, number), 120)
+    until(lambda: land(daemon, number), 120)
     first, again = prompts(server)
     assert WORDS not in first
     assert f"- {WORDS}\n- And call it total." in again
@@ -106,7 +106,7 @@ def test_what_is_said_after_the_code_was_written_is_not_committed_over(daemon: D
     body = {"text": WORDS, "interrupt": False}
     assert daemon.ask("POST", f"/api/task/{number}/say", body)[1]["interrupted"] is False
     server.let_go()
-    until(lambda: landed(daemon, number), 120)
+    until(lambda: land(daemon, number), 120)
     first, again = prompts(server)
     assert (WORDS in first, WORDS in again) == (False, True)
     assert prompts(server, "REFLECTING") == []

@@ -50,13 +50,13 @@ def manager(tmp_path: Path) -> Iterator[Manager]:
         yield heard
 
 
-def watched(home: Path, server: WireServer, manager: Manager, **more: str) -> Watched:
+def watch(home: Path, server: WireServer, manager: Manager, **more: str) -> Watched:
     told = {"NOTIFY_SOCKET": manager.address, "WATCHDOG_USEC": str(int(WATCHDOG_S * 1e6))}
     return Watched(home, settings_for(server, **told, **more))
 
 
 def test_a_life_is_told_in_its_order(tmp_path: Path, server: WireServer, manager: Manager) -> None:
-    with watched(tmp_path / "home", server, manager) as daemon:
+    with watch(tmp_path / "home", server, manager) as daemon:
         until(lambda: manager.count("READY=1") == 1)
         assert daemon.get("/healthz")["status"] == "ok"
         assert manager.count("WATCHDOG=1") <= 3, "none before it serves"
@@ -74,7 +74,7 @@ def test_a_life_is_told_in_its_order(tmp_path: Path, server: WireServer, manager
 def test_a_blocked_loop_is_no_longer_fed_and_its_end_tells_where_it_stood(
     tmp_path: Path, server: WireServer, manager: Manager
 ) -> None:
-    with watched(tmp_path / "home", server, manager) as daemon:
+    with watch(tmp_path / "home", server, manager) as daemon:
         manager.hears("WATCHDOG=1", 2)
         assert daemon.process
         daemon.process.send_signal(signal.SIGUSR1)
@@ -96,7 +96,7 @@ def test_a_loop_that_turns_and_gets_nothing_done_is_not_fed_either(
     tmp_path: Path, server: WireServer, manager: Manager
 ) -> None:
     """Another process holds the database's lock, so no lease can be renewed."""
-    with watched(tmp_path / "home", server, manager, LEASE_S="5") as daemon:
+    with watch(tmp_path / "home", server, manager, LEASE_S="5") as daemon:
         manager.hears("WATCHDOG=1", 2)
         holder = sqlite3.connect(daemon.home / "db" / "agent_logs.sqlite", isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")

@@ -33,7 +33,7 @@ def say(daemon: Daemon, number: signal.Signals) -> None:
     daemon.process.send_signal(number)
 
 
-def logged(daemon: Daemon, event: str) -> list[dict[str, object]]:
+def log(daemon: Daemon, event: str) -> list[dict[str, object]]:
     return [line for line in daemon.get("/api/logs?limit=500")["events"] if line["event"] == event]
 
 
@@ -77,7 +77,7 @@ def test_a_push_that_hangs_does_not_hold_a_stop(tmp_path: Path, server: WireServ
     git(repo, "remote", "remove", "origin")
     daemon.start()
     (ended,) = daemon.wait(task)
-    (failed,) = logged(daemon, "push_failed")
+    (failed,) = log(daemon, "push_failed")
     assert daemon.stop() == 0
     assert "Git was stopped" in str(failed["message"]), "the push was not waited for until it was given up"
     assert (ended["status"], answers.counts[1, "PLANNING"]) == ("done", 1)
@@ -100,8 +100,8 @@ def test_a_hang_up_takes_up_new_settings_and_refuses_wrong_ones(tmp_path: Path, 
         config.write_text("worker_count: 3\nlease_s: 90\nchecker_rules: {python.socket: note}\n")
         (home / "tasks.yaml").write_text("tasks: []\n")
         say(daemon, signal.SIGHUP)
-        until(lambda: workers() == 3 and bool(logged(daemon, "settings_reloaded")))
-        (reloaded,) = logged(daemon, "settings_reloaded")
+        until(lambda: workers() == 3 and bool(log(daemon, "settings_reloaded")))
+        (reloaded,) = log(daemon, "settings_reloaded")
         assert reloaded["data"] == {"changed": ["worker_count", "checker_rules"], "later": {"lease_s": "60.0"}}
         assert "lease_s (still 60.0)" in daemon.get("/api/status")["notices"][-1]
         config.write_text("worker_count: 2\nlease_s: 60\nchecker_rules: {no.such.rule: note}\n")
@@ -158,7 +158,7 @@ def test_a_terminal_that_is_closed_ends_nothing(tmp_path: Path, server: WireServ
         os.close(inner)
         until(lambda: b"Give it a task" in os.read(terminal, 1 << 16))
         os.close(terminal)
-        until(lambda: bool(logged(daemon, "settings_reloaded")))
+        until(lambda: bool(log(daemon, "settings_reloaded")))
         task = daemon.submit(**job(1))
         assert daemon.wait(task)[0]["status"] == "done"
         assert daemon.stop() == 0, "its last words find nobody"

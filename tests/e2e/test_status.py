@@ -11,7 +11,7 @@ from tests.support.daemon import Daemon
 STORED = ("queue", "approvals", "saved", "holds", "unread", "version")
 
 
-def told(daemon: Daemon) -> dict[str, Any]:
+def describe(daemon: Daemon) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(daemon.cli("--status", "--json").stdout)
     return found
 
@@ -21,10 +21,10 @@ def test_what_the_database_knows_is_shown_with_the_daemon_up_and_down(daemon: Da
     daemon.ask("POST", "/api/pause", {"reason": "lunch"})
     daemon.submit(**job(2))
     daemon.submit(**job(3), depends_on=[2])
-    up, api = told(daemon), daemon.get("/api/status")
+    up, api = describe(daemon), daemon.get("/api/status")
     assert {name: up[name] for name in STORED} == {name: api[name] for name in STORED}
     daemon.stop()
-    down = told(daemon)
+    down = describe(daemon)
     assert (up["state"], down["state"]) == ("paused", "stopped")
     assert {name: up[name] for name in STORED} == {name: down[name] for name in STORED}
     assert (down["queue"]["done"], down["queue"]["queued"], down["queue"]["blocked"]) == (1, 1, 1)

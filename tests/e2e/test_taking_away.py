@@ -37,7 +37,7 @@ class Remover:
         }[phase]
 
 
-def begun(repo: Path) -> None:
+def begin(repo: Path) -> None:
     for path, text in FILES.items():
         (repo / path).parent.mkdir(parents=True, exist_ok=True)
         (repo / path).write_text(text)
@@ -48,7 +48,7 @@ def begun(repo: Path) -> None:
 
 def test_a_removal_is_judged_by_the_tests_that_are_there(tmp_path: Path) -> None:
     repo, model = tmp_path / "shop", Remover()
-    begun(repo)
+    begin(repo)
     with WireServer(model) as server, Daemon(tmp_path / "home", settings_for(server)) as daemon:
         (gone,) = daemon.wait(daemon.submit(description="Delete shop/legacy.py", repo=str(repo)))
         assert gone["ending"] == "committed", gone
@@ -63,7 +63,7 @@ def test_a_removal_is_judged_by_the_tests_that_are_there(tmp_path: Path) -> None
 
 def test_tests_go_with_what_they_test_where_the_task_lets_them(tmp_path: Path) -> None:
     repo, model = tmp_path / "shop", Remover()
-    begun(repo)
+    begin(repo)
     with WireServer(model) as server, Daemon(tmp_path / "home", settings_for(server)) as daemon:
         number = daemon.submit(description="Delete shop/cart.py", repo=str(repo), allow=["tests/*"])
         (gone,) = daemon.wait(number)

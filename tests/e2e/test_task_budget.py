@@ -26,7 +26,7 @@ def decide(daemon: Daemon, asked: dict[str, Any], granted: bool) -> None:
     assert status == 200, body
 
 
-def granted(daemon: Daemon, asked: dict[str, Any]) -> bool:
+def grant(daemon: Daemon, asked: dict[str, Any]) -> bool:
     """Grant it; whether the task asks once more."""
     decide(daemon, asked, True)
     path = f"/api/task/{asked['task_id']}"
@@ -45,7 +45,7 @@ def test_grants_add_up_over_a_kill_and_no_reply_is_bought_twice(
     assert asked["question"].endswith(f"; grant as much again ({FEW:,})?")
     assert daemon.get("/api/status")["state"] == "running"
     grants = 1
-    while granted(daemon, asked):
+    while grant(daemon, asked):
         grants, asked = grants + 1, waiting(daemon, task_id)
         assert asked["subject"] == f"budget:tokens:{FEW * (grants + 1)}"
         daemon.kill()
@@ -75,7 +75,7 @@ def test_no_more_ends_the_task_and_a_retry_begins_a_fresh_budget(
         asked = waiting(daemon, task_id)
         assert (asked["attempt"], asked["subject"]) == (2, "budget:model_calls:3")
         assert len(server.requests) == 2, "the retry had a call of its own"
-        while granted(daemon, asked):
+        while grant(daemon, asked):
             asked = waiting(daemon, task_id)
         (task,) = daemon.wait(task_id)
         assert (task["ending"], task["spent"]["model_calls"]) == ("committed", len(server.requests))

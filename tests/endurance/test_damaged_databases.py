@@ -23,7 +23,7 @@ from nightshift.app.store import open_store
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.storage.db.recovery import find_faults
 from tests.support import tiers
-from tests.support.lived_home import DATABASE, NOON, Files, Moment, Ticking, moments, settings_of, tasks_of, told
+from tests.support.lived_home import DATABASE, NOON, Files, Moment, Ticking, describe, moments, settings_of, tasks_of
 
 LOG = f"{DATABASE}-wal"
 PAGE = 4096
@@ -73,7 +73,7 @@ harms = st.one_of(
 
 
 @cache
-def lived(folder: Path) -> dict[str, Moment]:
+def live(folder: Path) -> dict[str, Moment]:
     return moments(folder / "lived")
 
 
@@ -83,9 +83,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     memory = Path("/dev/shm")
     base = memory if os.access(memory, os.W_OK) else tmp_path_factory.mktemp("damaged")
     with tempfile.TemporaryDirectory(dir=base) as made:
-        lived(Path(made))
+        live(Path(made))
         yield Path(made)
-    lived.cache_clear()
+    live.cache_clear()
 
 
 def put(home: Path, files: Files) -> None:
@@ -95,7 +95,7 @@ def put(home: Path, files: Files) -> None:
         (home / name).write_bytes(raw)
 
 
-def opened(home: Path) -> int:
+def open_it(home: Path) -> int:
     """Open the home as the daemon does, and submit a task; its id."""
     with ExitStack() as stack:
         store = open_store(settings_of(home), stack, Ticking(NOON.replace(hour=23)))
@@ -104,8 +104,8 @@ def opened(home: Path) -> int:
 
 def check(home: Path, before: Moment) -> None:
     """Hold what is there against what was there."""
-    new = opened(home)
-    found, report = tasks_of(home / DATABASE), told(home / DATABASE)
+    new = open_it(home)
+    found, report = tasks_of(home / DATABASE), describe(home / DATABASE)
     assert find_faults(home / DATABASE) == ()
     named = {n for name in ("lost", "uncertain", "failed") for n in report[name]} if report else set()
     for task_id, state in before.tasks.items():
@@ -115,8 +115,8 @@ def check(home: Path, before: Moment) -> None:
     assert new > max(before.tasks)
     assert found[new][4] == "new"
     if report is not None:
-        assert opened(home) > new
-        assert told(home / DATABASE) == report, "what was restored once is sound"
+        assert open_it(home) > new
+        assert describe(home / DATABASE) == report, "what was restored once is sound"
 
 
 @settings(max_examples=tiers.examples(500), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -126,7 +126,7 @@ def check(home: Path, before: Moment) -> None:
     backup=st.booleans(),
 )
 def test_nothing_is_silently_lost(folder: Path, moment: str, harm: list[Harm], backup: bool) -> None:
-    before = lived(folder)[moment]
+    before = live(folder)[moment]
     files = {name: raw for name, raw in before.files.items() if backup or "/backups/" not in name}
     for each in harm:
         each.do(files)
@@ -136,7 +136,7 @@ def test_nothing_is_silently_lost(folder: Path, moment: str, harm: list[Harm], b
 
 @pytest.mark.parametrize("moment", ["hot", "folded", "closed"])
 def test_without_damage_nothing_is_restored(folder: Path, moment: str) -> None:
-    before = lived(folder)[moment]
+    before = live(folder)[moment]
     put(folder / "home", before.files)
     check(folder / "home", before)
-    assert told(folder / "home" / DATABASE) is None
+    assert describe(folder / "home" / DATABASE) is None

@@ -28,14 +28,14 @@ def test_a_revert_is_made_once_whatever_the_daemon_dies_of(tmp_path: Path) -> No
         task = supervised.submit(**scenario.task(1))
         supervised.ended(task)
         wrong = []
-        for point in recorded(supervised, task):
+        for point in record(supervised, task):
             for moment in point.moments:
                 wrong += [f"{moment} {point}: {fault}" for fault in dies(supervised, task, point, moment)]
         assert not wrong, "\n".join(wrong)
         assert git(supervised.home / "workspace", "fsck", "--strict", "--no-dangling") == ""
 
 
-def recorded(supervised: SupervisedDaemon, task: int) -> list[Point]:
+def record(supervised: SupervisedDaemon, task: int) -> list[Point]:
     """The points of a revert, each name once: the first, since another revert may find some of its objects there."""
     supervised.order("record")
     assert supervised.ask("POST", f"/api/task/{task}/revert", {})[0] == 200
@@ -48,7 +48,7 @@ def recorded(supervised: SupervisedDaemon, task: int) -> list[Point]:
 
 def dies(supervised: SupervisedDaemon, task: int, point: Point, moment: str) -> list[str]:
     """Revert with a death, which nobody asks for again, and bring it back; what is not as if nobody had died."""
-    commits, events, deaths = history(supervised), told(supervised), supervised.deaths
+    commits, events, deaths = history(supervised), describe(supervised), supervised.deaths
     supervised.order(f"{moment} {point}", point, moment)
     try:
         supervised.daemon.ask("POST", f"/api/task/{task}/revert", {})
@@ -60,7 +60,11 @@ def dies(supervised: SupervisedDaemon, task: int, point: Point, moment: str) -> 
     by = made[0] if made != commits else None
     until(lambda: (supervised.task(task)["reverted_by"], pending(supervised)) == (by, False))
     wrong += [] if made in (commits, [by, *commits]) else [f"{len(made) - len(commits)} commits were made"]
-    wrong += [] if told(supervised) == events + (by is not None) else [f"it was told {told(supervised) - events} times"]
+    wrong += (
+        []
+        if describe(supervised) == events + (by is not None)
+        else [f"it was told {describe(supervised) - events} times"]
+    )
     status, answer = supervised.ask("POST", f"/api/task/{task}/revert", {})
     wrong += [] if (status == 200) == (by is None) else [f"{status} {answer}"]
     status, answer = supervised.ask("POST", f"/api/task/{task}/revert", {"reapply": True})
@@ -75,5 +79,5 @@ def history(supervised: SupervisedDaemon) -> list[str]:
     return git(supervised.home / "workspace", "rev-list", "main").split("\n")
 
 
-def told(supervised: SupervisedDaemon) -> int:
+def describe(supervised: SupervisedDaemon) -> int:
     return int(supervised.rows("SELECT count(*) FROM execution_logs WHERE kind = 'reverted'")[0][0])

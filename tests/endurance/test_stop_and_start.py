@@ -25,11 +25,11 @@ def fork_server() -> Iterator[ForkServer]:
         yield running
 
 
-def drained(supervised: SupervisedDaemon) -> None:
+def drain(supervised: SupervisedDaemon) -> None:
     assert supervised.stop() == 0
 
 
-def hurried(supervised: SupervisedDaemon) -> None:
+def hurry(supervised: SupervisedDaemon) -> None:
     """A second signal while it drains."""
     process = supervised.daemon.process
     assert process
@@ -38,11 +38,11 @@ def hurried(supervised: SupervisedDaemon) -> None:
     assert process.wait(30) == 0, supervised.daemon.output()[-2000:]
 
 
-def killed(supervised: SupervisedDaemon) -> None:
+def kill(supervised: SupervisedDaemon) -> None:
     supervised.daemon.kill()
 
 
-def killed_while_it_stops(supervised: SupervisedDaemon) -> None:
+def kill_while_it_stops(supervised: SupervisedDaemon) -> None:
     process = supervised.daemon.process
     assert process
     process.send_signal(signal.SIGTERM)
@@ -50,14 +50,14 @@ def killed_while_it_stops(supervised: SupervisedDaemon) -> None:
     supervised.daemon.kill()
 
 
-def killed_while_it_starts(supervised: SupervisedDaemon) -> None:
+def kill_while_it_starts(supervised: SupervisedDaemon) -> None:
     supervised.daemon.kill()
     supervised.daemon.begin()
     time.sleep(random.Random(supervised.daemon.output()).uniform(0, 0.8))
     supervised.daemon.kill()
 
 
-def stopped_while_it_starts(supervised: SupervisedDaemon) -> None:
+def stop_while_it_starts(supervised: SupervisedDaemon) -> None:
     supervised.daemon.kill()
     supervised.daemon.begin()
     time.sleep(random.Random(supervised.daemon.output()).uniform(0, 0.8))
@@ -65,7 +65,7 @@ def stopped_while_it_starts(supervised: SupervisedDaemon) -> None:
 
 
 WAYS: tuple[Callable[[SupervisedDaemon], None], ...] = (
-    drained, killed, hurried, killed_while_it_starts, killed_while_it_stops, stopped_while_it_starts,
+    drain, kill, hurry, kill_while_it_starts, kill_while_it_stops, stop_while_it_starts,
 )  # fmt: skip
 
 

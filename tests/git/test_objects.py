@@ -33,7 +33,7 @@ NAMES = [
 ]
 
 
-def listed_at(root: str, load: Callable[[str], bytes]) -> Listing[Record]:
+def list_files(root: str, load: Callable[[str], bytes]) -> Listing[Record]:
     return Listing[Record]().patch(differing("", root, load))
 
 
@@ -46,13 +46,13 @@ def test_a_tree_reads_as_git_lists_it(tmp_path: Path) -> None:
 
     root = git(repo, "rev-parse", "HEAD^{tree}")
     listed = [line.split("\t") for line in git(repo, "ls-tree", "-r", "-z", "HEAD").split("\0") if line]
-    assert listed_at(root, load) == {path: Record(head.split()[0], head.split()[2]) for head, path in listed}
+    assert list_files(root, load) == {path: Record(head.split()[0], head.split()[2]) for head, path in listed}
     assert find(root, "z/a/b.py", load) == git(repo, "rev-parse", "HEAD:z/a/b.py")
     for path in ("z/a", "z/a/b.py/c", "nothing", "z/nothing"):
         assert find(root, path, load) is None
 
 
-def stored(files: dict[str, int], trees: dict[str, bytes]) -> str:
+def read_stored(files: dict[str, int], trees: dict[str, bytes]) -> str:
     """Put the trees of these files (path to a number in place of its content) among the others; the root's id."""
     below: dict[str, dict[str, int]] = {}
     entries = list[tuple[str, str, str]]()
@@ -62,7 +62,7 @@ def stored(files: dict[str, int], trees: dict[str, bytes]) -> str:
             below.setdefault(folder, {})[rest] = number
         else:
             entries.append((path, "100644", f"{number:040x}"))
-    entries += [(folder, "40000", stored(inside, trees)) for folder, inside in below.items()]
+    entries += [(folder, "40000", read_stored(inside, trees)) for folder, inside in below.items()]
     raw = b"".join(f"{mode} {name}\0".encode() + bytes.fromhex(id_) for name, mode, id_ in sorted(entries))
     id_ = hashlib.sha1(raw, usedforsecurity=False).hexdigest()
     trees[id_] = raw
@@ -72,7 +72,7 @@ def stored(files: dict[str, int], trees: dict[str, bytes]) -> str:
 PATHS = ["a", "b", "b c", "c", "d/a", "d/b", "d/e/a", "e/a", "e.py", *(f"many/{n}" for n in range(60))]
 
 
-def chosen() -> st.SearchStrategy[dict[str, int]]:
+def choose() -> st.SearchStrategy[dict[str, int]]:
     """Some of the paths; one that is a file in some is a folder in others."""
     some = st.dictionaries(st.sampled_from(PATHS), st.integers(0, 2))
     return st.builds(
@@ -82,11 +82,11 @@ def chosen() -> st.SearchStrategy[dict[str, int]]:
     )
 
 
-@given(chosen(), chosen())
+@given(choose(), choose())
 def test_a_listing_by_what_differs_is_the_whole_listing(before: dict[str, int], after: dict[str, int]) -> None:
     trees: dict[str, bytes] = {}
-    old, new = stored(before, trees), stored(after, trees)
-    listed = listed_at(old, trees.__getitem__).patch(differing(old, new, trees.__getitem__))
+    old, new = read_stored(before, trees), read_stored(after, trees)
+    listed = list_files(old, trees.__getitem__).patch(differing(old, new, trees.__getitem__))
     assert list(listed.items()) == [(path, Record("100644", f"{after[path]:040x}")) for path in sorted(after)]
     changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     assert differing(old, new, trees.__getitem__).keys() == changed
@@ -99,8 +99,8 @@ def test_of_a_name_that_a_hand_made_tree_has_twice_the_last_counts() -> None:
     trees = {"1" * 40: entry(1) + entry(2), "2" * 40: entry(1), "3" * 40: entry(2) + entry(1)}
     for old in trees:
         for new in trees:
-            listed = listed_at(old, trees.__getitem__).patch(differing(old, new, trees.__getitem__))
-            assert listed == listed_at(new, trees.__getitem__)
+            listed = list_files(old, trees.__getitem__).patch(differing(old, new, trees.__getitem__))
+            assert listed == list_files(new, trees.__getitem__)
 
 
 HAND_MADE = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 2)), max_size=6).map(
@@ -111,7 +111,7 @@ HAND_MADE = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 2)), max_
 @given(HAND_MADE, HAND_MADE)
 def test_hand_made_trees_in_any_order_differ_as_they_are_listed(before: bytes, after: bytes) -> None:
     load = {"1" * 40: before, "2" * 40: after}.__getitem__
-    old, new = (listed_at(number * 40, load) for number in "12")
+    old, new = (list_files(number * 40, load) for number in "12")
     differ = differing("1" * 40, "2" * 40, load)
     assert old.patch(differ) == new
     assert differ.keys() == {name for name in {*old, *new} if old.get(name) != new.get(name)}
@@ -120,7 +120,7 @@ def test_hand_made_trees_in_any_order_differ_as_they_are_listed(before: bytes, a
 def test_only_the_folders_around_a_difference_are_read() -> None:
     trees: dict[str, bytes] = {}
     files = {f"{folder}/{name}": 1 for folder in range(20) for name in range(20)}
-    old, new = stored(files, trees), stored({**files, "7/7": 2, "7/70": 1}, trees)
+    old, new = read_stored(files, trees), read_stored({**files, "7/7": 2, "7/70": 1}, trees)
     read = list[str]()
 
     def load(id_: str) -> bytes:

@@ -38,7 +38,7 @@ def start(processes: Processes, *command: str, stderr: int = subprocess.PIPE) ->
     return processes.start(command, cwd=Path("/"), env=PATH, stderr=stderr)
 
 
-def aliased(repo: Path, command: str, processes: Processes | None = None) -> Git:
+def alias(repo: Path, command: str, processes: Processes | None = None) -> Git:
     """A git whose command `run` is a command of the shell."""
     return Git(repo / ".git", protocol.private_environment(PATH), ("-c", f"alias.run=!{command}"), processes=processes)
 
@@ -58,7 +58,7 @@ def wait_until_over(pid: int) -> None:
 
 def test_a_command_is_over_when_it_ends_though_what_it_started_keeps_its_pipes(repo: Path, tmp_path: Path) -> None:
     left = tmp_path / "left"
-    answer = aliased(repo, f"setsid sleep 300 & echo $! > {left}; echo out; echo error >&2").ask("run")
+    answer = alias(repo, f"setsid sleep 300 & echo $! > {left}; echo out; echo error >&2").ask("run")
     try:
         assert (answer.code, answer.text, answer.error) == (0, "out", "error")
         assert not is_over(int(left.read_text())), "it is somebody's, and goes on"
@@ -82,7 +82,7 @@ def test_a_command_that_reads_no_input_is_no_error(processes: Processes) -> None
 def test_a_command_that_takes_too_long_is_ended_with_what_it_started(repo: Path, tmp_path: Path) -> None:
     child = tmp_path / "child"
     with pytest.raises(GitError, match=r"git run did not end within 1 s"):
-        aliased(repo, f"trap '' TERM; sleep 600 & echo $! > {child}; wait; sleep 600").ask("run", timeout_s=1)
+        alias(repo, f"trap '' TERM; sleep 600 & echo $! > {child}; wait; sleep 600").ask("run", timeout_s=1)
     wait_until_over(int(child.read_text()))
 
 
@@ -104,7 +104,7 @@ def test_a_git_that_is_ended_removes_its_locks(repo: Path, processes: Processes)
 
 def test_a_stop_ends_what_runs_and_nothing_starts_after_it(repo: Path, tmp_path: Path) -> None:
     processes, began, faults = Processes(), tmp_path / "began", list[Exception]()
-    slow = aliased(repo, f"trap '' TERM; echo $$ > {began}; sleep 600", processes)
+    slow = alias(repo, f"trap '' TERM; echo $$ > {began}; sleep 600", processes)
 
     def ask() -> None:
         try:

@@ -48,17 +48,17 @@ def test_files_and_folders_have_the_rights_of_the_folder_of_objects(objects: Pat
     assert stat.S_IMODE(file.parent.stat().st_mode) == rights
 
 
-def stored(folder: Path) -> Path:
+def read_stored(folder: Path) -> Path:
     id_, whole = blob(b"x")
     store(folder).put({id_: whole})
     return folder / id_[:2] / id_[2:]
 
 
 def test_an_object_that_is_there_is_young_again_and_stays(tmp_path: Path) -> None:
-    path = stored(tmp_path)
+    path = read_stored(tmp_path)
     os.utime(path, (1, 1))
     before = path.stat().st_ino
-    assert stored(tmp_path).stat().st_ino == before
+    assert read_stored(tmp_path).stat().st_ino == before
     assert path.stat().st_mtime > time.time() - 60
 
 
@@ -68,7 +68,7 @@ def test_what_cannot_be_stored_is_told_and_leaves_nothing(tmp_path: Path, monkey
 
     monkeypatch.setattr("nightshift.git.storing.flush", fail)
     with pytest.raises(GitError, match=r"could not be stored in .*: No space left on device"):
-        stored(tmp_path)
+        read_stored(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -16,7 +16,7 @@ from tests.support.daemon import ROOT
 from tests.support.git_repo import OWNER, fingerprint, git, make_repo
 
 
-def said(repo: Path, base: str | None = None) -> str:
+def read_words(repo: Path, base: str | None = None) -> str:
     with pytest.raises(GitError) as caught:
         refuse_unusable_place(str(repo), base, OWNER)
     return str(caught.value)
@@ -35,17 +35,17 @@ def test_a_repository_that_can_be_used_is_let_through_and_not_touched(tmp_path: 
 
 def test_a_folder_that_is_not_there_is_told_with_the_nearest(tmp_path: Path) -> None:
     make_repo(tmp_path / "shop")
-    assert said(tmp_path / "shpo") == f"repo: there is no folder {tmp_path}/shpo; did you mean {tmp_path}/shop?"
-    assert said(Path("/nope")) == "repo: there is no folder /nope"
-    assert said(Path("/" + "n" * 3000)) == f"repo: /{'n' * 199} cannot be a folder (File name too long)"
-    assert said(Path("shop")) == "repo: shop must be an absolute path"
+    assert read_words(tmp_path / "shpo") == f"repo: there is no folder {tmp_path}/shpo; did you mean {tmp_path}/shop?"
+    assert read_words(Path("/nope")) == "repo: there is no folder /nope"
+    assert read_words(Path("/" + "n" * 3000)) == f"repo: /{'n' * 199} cannot be a folder (File name too long)"
+    assert read_words(Path("shop")) == "repo: shop must be an absolute path"
 
 
 def test_a_folder_without_a_repository_and_one_without_a_commit_are_told(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
-    assert "is not in a git repository; run `git init` there" in said(tmp_path / "plain")
+    assert "is not in a git repository; run `git init` there" in read_words(tmp_path / "plain")
     git(tmp_path / "plain", "init", "-q", "-b", "main")
-    assert said(tmp_path / "plain").endswith("has no commit yet; make a first one, or name a base")
+    assert read_words(tmp_path / "plain").endswith("has no commit yet; make a first one, or name a base")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_damage_is_told_in_git_s_own_words(tmp_path: Path, file: str, content: b
     path = repo / (f".git/objects/{commit[:2]}/{commit[2:]}" if file == "the commit" else file)
     path.chmod(0o644)
     path.write_bytes(content)
-    told = said(repo)
+    told = read_words(repo)
     assert words in told
     assert "make a first one" not in told
 
@@ -141,18 +141,18 @@ def test_only_the_owner_s_configuration_says_what_is_safe(
 def test_a_base_that_is_no_ref_is_told_with_the_nearest(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "shop")
     git(repo, "branch", "develop")
-    assert said(repo, "devlop") == (
+    assert read_words(repo, "devlop") == (
         f"base: there is no branch, tag or commit 'devlop' in {repo}; did you mean develop?"
     )
-    assert said(repo, "--all").startswith("base: there is no branch, tag or commit '--all'")
-    assert said(repo, "a\nb") == "base: must be one line"
+    assert read_words(repo, "--all").startswith("base: there is no branch, tag or commit '--all'")
+    assert read_words(repo, "a\nb") == "base: must be one line"
 
 
 def test_a_branch_that_leaves_no_room_for_those_of_tasks_is_told(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "shop")
     git(repo, "branch", "agent")
     for base in (None, "main"):
-        assert said(repo, base) == (
+        assert read_words(repo, base) == (
             f"repo: {repo} has a branch named agent, beside which git cannot make the branch agent/… of a task; "
             "rename it with `git branch -m agent NAME`"
         )
@@ -163,12 +163,12 @@ def test_a_branch_that_leaves_no_room_for_those_of_tasks_is_told(tmp_path: Path)
 
 def test_a_bare_repository_is_told(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", "bare.git")
-    assert "is a bare repository" in said(tmp_path / "bare.git")
+    assert "is a bare repository" in read_words(tmp_path / "bare.git")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
 def test_a_repository_that_may_not_be_written_is_told(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "shop")
     (repo / ".git" / "refs").chmod(0o500)
-    assert "may not be written by the user" in said(repo)
+    assert "may not be written by the user" in read_words(repo)
     (repo / ".git" / "refs").chmod(0o700)

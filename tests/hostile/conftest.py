@@ -13,7 +13,7 @@ import pytest_asyncio
 from nightshift.core.ports import Sandbox
 from tests.support.hostile import daemon_environment
 from tests.support.hostile_host import MEMORY
-from tests.support.sandboxes import ISOLATIONS, opened
+from tests.support.sandboxes import ISOLATIONS, open_it
 
 
 @pytest.fixture(scope="session")
@@ -35,5 +35,5 @@ def scratch() -> Iterator[Path]:
 @pytest_asyncio.fixture(params=ISOLATIONS, scope="session", loop_scope="session")
 async def sandbox(request: pytest.FixtureRequest, scratch: Path) -> AsyncIterator[Sandbox]:
     """One isolation for all programs, so that what one does to it is there for the next."""
-    async with opened(request.param, scratch) as found:
+    async with open_it(request.param, scratch) as found:
         yield found

@@ -12,19 +12,19 @@ from typing import Any
 from tests.support.hostile import (
     Attack,
     Effect,
-    answered,
-    arrived,
-    carried,
-    changed,
-    collected,
-    flooded,
-    harmed,
-    hogged,
-    kept,
-    leaked,
-    left,
+    answer,
+    carry,
+    change,
+    collect,
+    has_arrived,
+    has_flooded,
+    has_harmed,
+    has_hogged,
+    has_leaked,
+    has_outlasted,
+    keep,
+    leave,
     more,
-    outlasted,
 )
 
 
@@ -65,32 +65,32 @@ _DISK = more("disk_mb", lambda limits: limits.work_mb + 1)
 
 SECRETS = {
     **_each(
-        "secrets", leaked, "private_key", "dotfiles", "own_environment", "database", "token_by_climbing",
+        "secrets", has_leaked, "private_key", "dotfiles", "own_environment", "database", "token_by_climbing",
         "inherited_descriptor", "other_project", "search_of_the_disk", "links_to_files", "climbing_out_of_a_root",
     ),
-    **_each("secrets", leaked, "file_by_handle", rooted=True),
+    **_each("secrets", has_leaked, "file_by_handle", rooted=True),
     **_each(
-        "secrets", leaked, "other_environments", "command_lines", "folders_of_processes", "open_files_of_processes",
+        "secrets", has_leaked, "other_environments", "command_lines", "folders_of_processes", "open_files_of_processes",
         "memory_of_a_process", bait=True,
     ),
 }  # fmt: skip
 PRIVILEGE = {
     **_each(
-        "privilege", changed, "writes_a_file", "writes_startup_files", "renames_over_a_file",
+        "privilege", change, "writes_a_file", "writes_startup_files", "renames_over_a_file",
         "writes_through_a_map", "deletes_in_disguise", "deletes_by_the_c_library", "deletes_by_data",
         "runs_a_build_script",
     ),
     **_each(
-        "privilege", carried, "mounts", "mounts_by_the_new_calls", "makes_a_user_namespace",
+        "privilege", carry, "mounts", "mounts_by_the_new_calls", "makes_a_user_namespace",
         "makes_a_namespace_by_clone", "keeps_keys_in_the_kernel", "uses_io_uring", "handles_page_faults",
         "calls_by_the_old_gate",
     ),
     **_each(
-        "privilege", carried, "lifts_its_limits", "sets_the_kernel", "makes_a_device", "becomes_root",
+        "privilege", carry, "lifts_its_limits", "sets_the_kernel", "makes_a_device", "becomes_root",
         "loads_a_bpf_map", "counts_events", rooted=True,
     ),
-    **_each("privilege", carried, "starts_a_program_of_roots", rooted=True, as_job=True, shown=True),
-    **_each("privilege", changed, "writes_libraries", shown=True),
+    **_each("privilege", carry, "starts_a_program_of_roots", rooted=True, as_job=True, shown=True),
+    **_each("privilege", change, "writes_libraries", shown=True),
 }  # fmt: skip
 RESOURCES = {
     **_one("resources/many_processes", _PROCESSES),
@@ -105,34 +105,34 @@ RESOURCES = {
     **_one("resources/many_files", more("files", lambda _: 6_500), grouped=True, memory_mb=64),
     **_one("resources/bomb_of_zeros", _DISK),
     **_one("resources/file_with_holes", more("file_mb", lambda limits: limits.work_mb + 0.5)),
-    **_one("resources/deep_folders", kept, tidy=True),
+    **_one("resources/deep_folders", keep, tidy=True),
     **_one("resources/many_descriptors", more("descriptors", lambda _: 256)),
-    **_one("resources/busy_children", hogged, grouped=True, cpus=0.1),
-    **_each("resources", flooded, "endless_output"),
-    **_one("resources/deaf_to_signals", outlasted, wall_s=0.5),
-    **_one("resources/stopped", outlasted, wall_s=0.5),
-    **_one("resources/stream_held_open", outlasted, wall_s=0.5),
-    **_each("resources", left, "child_in_a_session_of_its_own", "child_without_a_trace"),
+    **_one("resources/busy_children", has_hogged, grouped=True, cpus=0.1),
+    **_each("resources", has_flooded, "endless_output"),
+    **_one("resources/deaf_to_signals", has_outlasted, wall_s=0.5),
+    **_one("resources/stopped", has_outlasted, wall_s=0.5),
+    **_one("resources/stream_held_open", has_outlasted, wall_s=0.5),
+    **_each("resources", leave, "child_in_a_session_of_its_own", "child_without_a_trace"),
 }
 NETWORK = {
     **_each(
-        "network", arrived, "tcp", "tcp6", "datagram", "question_for_a_name", "control_socket", "abstract_socket",
+        "network", has_arrived, "tcp", "tcp6", "datagram", "question_for_a_name", "control_socket", "abstract_socket",
         "abstract_datagram",
     ),
-    **_each("network", answered, "listens", caller=True),
-    **_each("network", carried, "virtual_machine_socket", "kernel_socket", "raw_packets"),
-    **_each("network", leaked, "shared_memory_file", "shared_memory_by_key", "queue_by_key"),
+    **_each("network", answer, "listens", caller=True),
+    **_each("network", carry, "virtual_machine_socket", "kernel_socket", "raw_packets"),
+    **_each("network", has_leaked, "shared_memory_file", "shared_memory_by_key", "queue_by_key"),
 }  # fmt: skip
 PROCESSES = {
     **_each(
-        "processes", harmed, "ends_another", "stops_another", "ends_another_by_handle", "slows_another", bait=True
+        "processes", has_harmed, "ends_another", "stops_another", "ends_another_by_handle", "slows_another", bait=True
     ),
-    **_each("processes", harmed, "limits_another", bait=True, as_job=True),
-    **_each("processes", leaked, "traces_another", "copies_memory", "takes_a_descriptor", bait=True),
-    **_each("processes", carried, "traces_its_child", "changes_its_kind"),
-    **_each("processes", carried, "rises_in_rank", rooted=True),
+    **_each("processes", has_harmed, "limits_another", bait=True, as_job=True),
+    **_each("processes", has_leaked, "traces_another", "copies_memory", "takes_a_descriptor", bait=True),
+    **_each("processes", carry, "traces_its_child", "changes_its_kind"),
+    **_each("processes", carry, "rises_in_rank", rooted=True),
 }  # fmt: skip
-ARTEFACTS = _each("artefacts", collected, "link_to_a_secret", "second_name_of_a_secret", "pipe_instead_of_a_report")
+ARTEFACTS = _each("artefacts", collect, "link_to_a_secret", "second_name_of_a_secret", "pipe_instead_of_a_report")
 
 ENTRIES: dict[str, Entry] = {**SECRETS, **PRIVILEGE, **RESOURCES, **NETWORK, **PROCESSES, **ARTEFACTS}
 LEFTOVERS = ("files", "process", "abstract_socket", "port", "shared_memory", "message_queue", "keys", "terminal")

@@ -27,12 +27,12 @@ def settings(repo: Path, text: str, file: str = ".git/config") -> None:
 
 def hooks_of_its_own(repo: Path, program: Path) -> None:
     for name in HOOKS:
-        copied(program, repo / ".git/hooks" / name)
+        copy(program, repo / ".git/hooks" / name)
 
 
 def hooks_in_its_files(repo: Path, program: Path) -> None:
     for name in HOOKS:
-        copied(program, repo / "tools" / name)
+        copy(program, repo / "tools" / name)
     settings(repo, "[core]\n\thooksPath = tools\n")
 
 
@@ -113,7 +113,7 @@ def a_program_at_the_other_end(repo: Path, program: Path) -> None:
 def hooks_at_the_other_end(repo: Path, program: Path) -> None:
     git(repo, "init", "-q", "--bare", str(repo.parent / "other"))
     for name in ("pre-receive", "update", "post-receive", "post-update", "reference-transaction"):
-        copied(program, repo.parent / "other/hooks" / name)
+        copy(program, repo.parent / "other/hooks" / name)
     settings(repo, f'[remote "origin"]\n\turl = {repo.parent / "other"}\n')
 
 
@@ -125,7 +125,7 @@ TRAPS: tuple[Trap, ...] = (
 )  # fmt: skip
 
 
-def copied(program: Path, to: Path) -> None:
+def copy(program: Path, to: Path) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
     to.write_bytes(program.read_bytes())
     to.chmod(0o755)

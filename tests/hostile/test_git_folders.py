@@ -31,7 +31,7 @@ def config(marks: Path) -> str:
     return f"[core]\n\t{settings}\n"
 
 
-def planted(marks: Path) -> dict[str, str]:
+def plant(marks: Path) -> dict[str, str]:
     return {"docs/HEAD": HEAD, "docs/config": config(marks), **KEPT}
 
 
@@ -50,12 +50,12 @@ def runs_in_a_clone(repo: Path, marks: Path, folder: str, *settings: str) -> boo
 
 
 def test_git_in_a_clone_runs_what_such_a_folder_names(tmp_path: Path, marks: Path) -> None:
-    repo = make_repo(tmp_path / "repo", planted(marks))
+    repo = make_repo(tmp_path / "repo", plant(marks))
     assert runs_in_a_clone(repo, marks, "docs")
 
 
 def test_git_that_is_told_to_finds_no_repository_among_the_files(tmp_path: Path, marks: Path) -> None:
-    repo = make_repo(tmp_path / "repo", planted(marks))
+    repo = make_repo(tmp_path / "repo", plant(marks))
     assert not runs_in_a_clone(repo, marks, "docs", "-c", "safe.bareRepository=explicit")
 
 
@@ -67,7 +67,7 @@ def test_git_takes_a_folder_that_leaves_its_objects_to_another(tmp_path: Path, m
     assert git_folder(files, files) == "docs"
 
 
-def taken(change: dict[str, str], base: dict[str, str]) -> dict[str, str | None]:
+def take(change: dict[str, str], base: dict[str, str]) -> dict[str, str | None]:
     """Return the part of a model's reply that becomes part of its change."""
     entries = [{"path": path, "content": text} for path, text in change.items()]
     draft = Draft(TextTree(base), {}, TaskSpec(description="x"))
@@ -101,7 +101,7 @@ def test_no_door_takes_a_repository(name: str, tmp_path: Path) -> None:
             parse_spec({"description": "x", field: change})
     with pytest.raises(SandboxError):
         packing.pack((path, text.encode()) for path, text in change.items())
-    for kept in (taken(change, {}), dict(test_config.sift(change, base=lambda _: None, given={}).kept)):
+    for kept in (take(change, {}), dict(test_config.sift(change, base=lambda _: None, given={}).kept)):
         assert git_folder(kept, kept) is None
     bench, repo = Bench(tmp_path / "bench"), make_repo(tmp_path / "repo")
     where = bench.git.open(str(repo), None, 7, "x")
@@ -110,11 +110,11 @@ def test_no_door_takes_a_repository(name: str, tmp_path: Path) -> None:
     bench.git.close()
 
 
-@pytest.mark.parametrize("last", sorted(planted(Path("marks"))))
+@pytest.mark.parametrize("last", sorted(plant(Path("marks"))))
 def test_a_part_that_completes_what_is_there_is_refused_at_each_door(last: str, tmp_path: Path) -> None:
-    base = {path: text for path, text in planted(tmp_path).items() if path != last}
+    base = {path: text for path, text in plant(tmp_path).items() if path != last}
     change = {last: HEAD, "a.py": "x = 1\n"}
-    assert list(taken(change, base)) == ["a.py"]
+    assert list(take(change, base)) == ["a.py"]
     sifted = test_config.sift(change, base=base.get, given={}, present=base)
     assert (list(sifted.kept), list(sifted.dropped)) == (["a.py"], [last])
     bench, repo = Bench(tmp_path / "bench"), make_repo(tmp_path / "repo", base)
@@ -126,7 +126,7 @@ def test_a_part_that_completes_what_is_there_is_refused_at_each_door(last: str, 
 
 def test_tries_that_each_plant_a_part_do_not_add_up(tmp_path: Path) -> None:
     draft = Draft(TextTree({}), {}, TaskSpec(description="x"))
-    for path, text in planted(tmp_path).items():
+    for path, text in plant(tmp_path).items():
         entries = [{"path": path, "content": text or "x\n"}]
         draft.take(reader.parse(Completion(text=json.dumps({"files": entries}), backend="b", model="m")))
     assert git_folder(draft.change, draft.change) is None
@@ -135,7 +135,7 @@ def test_tries_that_each_plant_a_part_do_not_add_up(tmp_path: Path) -> None:
 def test_two_changes_that_make_a_repository_together_do_not_merge(tmp_path: Path, marks: Path) -> None:
     bench, repo = Bench(tmp_path / "bench"), make_repo(tmp_path / "repo")
     where = bench.git.open(str(repo), None, 7, "x")
-    whole = planted(marks)
+    whole = plant(marks)
     change = {path: whole.pop(path) for path in sorted(KEPT)}
     mine = bench.git.commit(where, where.base, dict(change), message())
     assert mine
@@ -149,7 +149,7 @@ def test_two_changes_that_make_a_repository_together_do_not_merge(tmp_path: Path
 
 
 def test_nothing_is_taken_back_that_would_leave_a_repository(tmp_path: Path, marks: Path) -> None:
-    whole = planted(marks)
+    whole = plant(marks)
     repo = make_repo(tmp_path / "repo", {"docs/HEAD": whole.pop("docs/HEAD"), "a.py": ""})
     git(repo, "rm", "-q", "docs/HEAD")
     git(repo, "commit", "-qm", "Take out one half")
@@ -179,7 +179,7 @@ def test_a_test_of_the_agents_own_completes_none() -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_repository_is_let_through(files: dict[str, str], tmp_path: Path) -> None:
-    assert set(taken(files, {})) == set(files)
+    assert set(take(files, {})) == set(files)
     assert parse_spec({"description": "x", "files": files}).files == files
     bench, repo = Bench(tmp_path / "bench"), make_repo(tmp_path / "repo")
     where = bench.git.open(str(repo), None, 7, "x")
@@ -189,4 +189,4 @@ def test_what_is_no_repository_is_let_through(files: dict[str, str], tmp_path: P
 
 def test_beside_a_repository_that_was_there_before_files_may_be_written(tmp_path: Path) -> None:
     base = {"tests/data/repo/HEAD": HEAD, "tests/data/repo/objects/kept": "", "tests/data/repo/refs/kept": ""}
-    assert list(taken({"tests/data/a.txt": "", "tests/data/repo/config": ""}, base)) == ["tests/data/a.txt"]
+    assert list(take({"tests/data/a.txt": "", "tests/data/repo/config": ""}, base)) == ["tests/data/a.txt"]

@@ -34,10 +34,10 @@ def outside(root: Path, name: str) -> bool:
 
 def steers_git(root: Path, name: str) -> bool:
     """A file landed that some system takes for one of git's own."""
-    return any(seen_as(path.relative_to(root / "tree")) for path in (root / "tree").rglob("*"))
+    return any(read_as(path.relative_to(root / "tree")) for path in (root / "tree").rglob("*"))
 
 
-def seen_as(path: Path) -> bool:
+def read_as(path: Path) -> bool:
     """Read a name as macOS and Windows do: some characters ignored, no case, ends cut, short names."""
     first = unicodedata.normalize("NFKC", path.parts[0])
     plain = "".join(c for c in first if c not in IGNORED).casefold().partition(":")[0].rstrip(". ")
@@ -120,7 +120,7 @@ NAMES = {
 }
 
 
-def taken_from_a_model(change: dict[str, str], asked: str = "x") -> dict[str, str | None]:
+def take_from_a_model(change: dict[str, str], asked: str = "x") -> dict[str, str | None]:
     """Return the part of a model's reply that becomes part of its change."""
     entries = [{"path": path, "content": text} for path, text in change.items()]
     draft = Draft(TextTree(), {}, TaskSpec(description=asked))
@@ -161,7 +161,7 @@ def assert_refused(change: dict[str, str], folder: Path) -> None:
     with pytest.raises(SandboxError):
         packing.pack((path, text.encode()) for path, text in change.items())
     assert not test_config.sift(change, base=lambda _: None, given={}).kept
-    assert not [path for path in taken_from_a_model(change) if path_fault(path)]
+    assert not [path for path in take_from_a_model(change) if path_fault(path)]
     bench, repo = Bench(folder / "bench"), make_repo(folder / "repo")
     where = bench.git.open(str(repo), None, 7, "x")
     with pytest.raises(GitError):
@@ -224,7 +224,7 @@ def test_too_much_is_no_task_and_no_reply(name: str, root: Path) -> None:
     assert len(written) == len(BULKS[name]), "the naive writer takes it all"
     with pytest.raises(InvalidTask):
         parse_spec({"description": "x", "files": BULKS[name]})
-    texts = {path: text or "" for path, text in taken_from_a_model(BULKS[name]).items()}
+    texts = {path: text or "" for path, text in take_from_a_model(BULKS[name]).items()}
     assert len(texts) <= 500
     assert sum(map(len, texts.values())) <= 8_000_000
     assert all(len(text) <= 1_000_000 and path_fault(path) is None for path, text in texts.items())
@@ -245,5 +245,5 @@ TOOLING = (
 def test_what_runs_for_whoever_opens_the_repository_is_taken_only_if_asked_for(path: str, root: Path) -> None:
     naive(root, path)
     assert (root / "tree" / path).exists(), "the naive writer takes it"
-    assert not taken_from_a_model({path: "x\n"})
-    assert taken_from_a_model({path: "x\n"}, asked=f"Write {path} for us") == {path: "x\n"}
+    assert not take_from_a_model({path: "x\n"})
+    assert take_from_a_model({path: "x\n"}, asked=f"Write {path} for us") == {path: "x\n"}

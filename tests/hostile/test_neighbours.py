@@ -14,8 +14,8 @@ from nightshift.core.ports import Sandbox
 from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from nightshift.verdict.runner import SuiteRunner
 from tests.hostile.manifest import LEFTOVERS, STAYS
-from tests.support.hostile import LIMITS, run_bare, run_inside, started
-from tests.support.hostile_host import Host, host, marked
+from tests.support.hostile import LIMITS, run_bare, run_inside, start
+from tests.support.hostile_host import Host, host, mark_file
 from tests.support.sandboxes import runtime
 from tests.support.trees import TextTree
 
@@ -24,13 +24,13 @@ Run = Callable[[Host, str, str], Coroutine[None, None, SandboxResult]]
 _BARE: dict[str, tuple[bool, bool]] = {}
 
 
-async def found(name: str, run: Run) -> tuple[bool, bool]:
+async def find(name: str, run: Run) -> tuple[bool, bool]:
     """Tell whether a secret of one job came out of another that ran beside it, and out of one that ran after it."""
     with host("", bait=False) as made:
         _, beside = both = await asyncio.gather(run(made, name, "hold"), run(made, name, "seek"))
         after = await run(made, name, "find")
         for result in (*both, after):
-            assert started(made, result), result
+            assert start(made, result), result
         secret = made.secret.encode()
         return secret in beside.stdout, secret in after.stdout
 
@@ -47,28 +47,28 @@ async def bare(made: Host, name: str, step: str) -> SandboxResult:
 async def test_a_job_finds_nothing_of_another(name: str, sandbox: Sandbox) -> None:
     path = f"neighbours/{name}"
     if name not in _BARE:
-        _BARE[name] = await found(path, bare)
+        _BARE[name] = await find(path, bare)
     assert _BARE[name] == (True, True)
     weak = sandbox.name == "process"
-    assert await found(path, inside(sandbox)) == (weak, weak and name in STAYS)
+    assert await find(path, inside(sandbox)) == (weak, weak and name in STAYS)
 
 
 async def test_a_job_cannot_end_another_nor_what_keeps_the_jobs(sandbox: Sandbox) -> None:
     weak = sandbox.name == "process"
-    assert await survived(bare, alone=False) is False
-    assert await survived(inside(sandbox), alone=not weak) is not weak
+    assert await has_survived(bare, alone=False) is False
+    assert await has_survived(inside(sandbox), alone=not weak) is not weak
     after = await sandbox.run(SandboxJob(argv=("/bin/sh", "-c", "echo still there")))
     assert after.stdout == b"still there\n"
 
 
-async def survived(run: Run, *, alone: bool) -> bool:
+async def has_survived(run: Run, *, alone: bool) -> bool:
     """Tell whether a job came to its end beside one that ends what it can."""
     with host("", bait=False) as victim, host("", bait=False) as killer:
         killer.told |= {"prey": victim.mark, "alone": "yes" if alone else "no"}
         lives, kills = await asyncio.gather(
             run(victim, "neighbours/victim", "attack"), run(killer, "neighbours/killer", "attack")
         )
-        assert started(killer, kills), kills
+        assert start(killer, kills), kills
         return f"carried {victim.challenge}".encode() in lives.stdout
 
 
@@ -91,7 +91,7 @@ async def test_a_job_that_hoards_the_kernels_watches_changes_no_verdict(sandbox:
     with host("", bait=False) as hoarder:
         hoarder.told["hold_s"] = "60"
         hoards = asyncio.create_task(run_inside(sandbox, hoarder, "neighbours/hoarder", replace(LIMITS, wall_s=60)))
-        while len(await asyncio.to_thread(marked, hoarder.mark)) < 4 and not hoards.done():  # noqa: ASYNC110 (no event)
+        while len(await asyncio.to_thread(mark_file, hoarder.mark)) < 4 and not hoards.done():  # noqa: ASYNC110 (no event)
             await asyncio.sleep(0.02)
         await asyncio.sleep(0.1)
         right, rewriting = await asyncio.gather(judged(RIGHT), judged(REWRITES + RIGHT))

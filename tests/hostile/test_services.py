@@ -10,7 +10,7 @@ import pytest
 from nightshift.core.errors import ServiceFailed
 from nightshift.sandbox.nested import NestedSandbox
 from tests.support.sandboxes import bubblewrap, runtime
-from tests.support.service_files import CLIENT, PORT, declared, python
+from tests.support.service_files import CLIENT, PORT, declare, python
 from tests.verdict.environments.test_services import Runs
 
 SEES = {
@@ -68,7 +68,7 @@ def asking(statement: str, allowed: set[str]) -> Mapping[str, str]:
 
 @pytest.mark.parametrize("what", SEES)
 async def test_a_service_has_no_files_of_the_run(runs: Runs, what: str) -> None:
-    base = {"client.py": CLIENT, **declared()}
+    base = {"client.py": CLIENT, **declare()}
     verdict = await runs.judged(base, asking(SEES[what], DENIED))
     assert verdict.passed, (verdict.reason, verdict.failures)
     # The same is open to the tests themselves, so it is there to be had.
@@ -77,7 +77,7 @@ async def test_a_service_has_no_files_of_the_run(runs: Runs, what: str) -> None:
 
 
 async def test_a_service_reaches_no_other_process_and_no_channel(runs: Runs) -> None:
-    base = {"client.py": CLIENT, **declared()}
+    base = {"client.py": CLIENT, **declare()}
     verdict = await runs.judged(base, asking(OTHERS, DENIED))
     assert verdict.passed, (verdict.reason, verdict.failures)
     verdict = await runs.judged(base, asking(HELD, {"['pipe', 'socket']"}))
@@ -119,7 +119,7 @@ def fake():
 
 
 async def test_a_service_that_tested_code_ends_proves_nothing(runs: Runs) -> None:
-    base = {"client.py": KILLER, **declared()}
+    base = {"client.py": KILLER, **declare()}
     tests = {"test_it.py": "from client import quit\n\n\ndef test_it():\n    assert quit() is None\n"}
     verdict = await runs.judged(base, tests)
     assert not verdict.passed
@@ -131,7 +131,7 @@ async def test_a_service_that_tested_code_ends_proves_nothing(runs: Runs) -> Non
 
 async def test_tested_code_that_takes_a_services_place_proves_nothing(runs: Runs) -> None:
     tests = {"test_it.py": "from client import fake\n\n\ndef test_it():\n    assert fake() == '42'\n"}
-    verdict = await runs.judged({"client.py": KILLER, **declared()}, tests)
+    verdict = await runs.judged({"client.py": KILLER, **declare()}, tests)
     assert not verdict.passed
     assert "the service counter ended while the tests ran" in verdict.reason
 
@@ -146,13 +146,13 @@ async def test_what_the_split_run_leaves_is_no_service_of_the_next_one(runs: Run
         "                    continue\n    return ask('a')\n"
     )
     tests = {"test_it.py": "from client import leave\n\n\ndef test_it():\n    assert leave() == '1'\n"}
-    verdict = await runs.judged({"client.py": left, **declared()}, tests)
+    verdict = await runs.judged({"client.py": left, **declare()}, tests)
     assert verdict.passed, (verdict.reason, verdict.failures)
 
 
 async def test_a_service_that_forks_without_end_ends_with_its_run(runs: Runs) -> None:
     bomb = python("import os\nwhile True:\n    try: os.fork()\n    except OSError: pass")
     with pytest.raises(ServiceFailed, match="it was not ready within 2 s"):
-        await runs.judged(declared({"bomb": {"start": bomb, "ready": {"output": "never"}, "start_s": 2}}))
-    verdict = await runs.judged({"client.py": CLIENT, **declared()})
+        await runs.judged(declare({"bomb": {"start": bomb, "ready": {"output": "never"}, "start_s": 2}}))
+    verdict = await runs.judged({"client.py": CLIENT, **declare()})
     assert verdict.passed, (verdict.reason, verdict.failures)

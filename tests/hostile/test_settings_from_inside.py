@@ -12,7 +12,7 @@ import pytest
 from nightshift.config.load import Settings
 from nightshift.core.isolation import SandboxJob, SandboxLimits
 from nightshift.server.serving.listen import Listen
-from tests.support.sandboxes import open_folder, opened, runtime
+from tests.support.sandboxes import open_folder, open_it, runtime
 from tests.support.settings_rig import settings_served
 
 CONFIG = "worker_count: 2\n"
@@ -49,7 +49,7 @@ def bare(port: int) -> str:
 
 async def inside(name: str, port: int) -> str:
     with open_folder() as folder:
-        async with opened(name, folder) as sandbox:
+        async with open_it(name, folder) as sandbox:
             limits = SandboxLimits(wall_s=30)
             told = json.dumps({"port": port}).encode()
             job = SandboxJob(argv=command(), mounts=tuple(runtime().mounts), stdin=told, limits=limits)

@@ -20,7 +20,7 @@ OPENS_IT = (  # the first terminal that a session's leader opens is the session'
 )
 
 
-def reached(name: str, folder: Path) -> bool:
+def reach(name: str, folder: Path) -> bool:
     """Tell whether a program came through to the terminal that its starter has."""
     runtime()
     address = {"DOCKER_HOST": engine.host()} if name == "docker" else {}
@@ -49,9 +49,9 @@ def waiting(descriptor: int) -> bytes:
 
 
 def test_a_bare_program_speaks_to_the_terminal(scratch: Path) -> None:
-    assert reached("bare", scratch)
+    assert reach("bare", scratch)
 
 
 @pytest.mark.parametrize("name", ISOLATIONS)
 def test_no_program_inside_reaches_the_terminal(name: str, scratch: Path) -> None:
-    assert not reached(name, scratch)
+    assert not reach(name, scratch)

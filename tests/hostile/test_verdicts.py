@@ -39,7 +39,7 @@ async def runner(request: pytest.FixtureRequest) -> AsyncIterator[SuiteRunner]:
         await nested.aclose()
 
 
-async def judged(runner: SuiteRunner, suite: Suite, files: Mapping[str, str]) -> Verdict:
+async def judge_change(runner: SuiteRunner, suite: Suite, files: Mapping[str, str]) -> Verdict:
     job = SuiteJob(
         base=TextTree(suite.base),
         change=files,
@@ -51,7 +51,7 @@ async def judged(runner: SuiteRunner, suite: Suite, files: Mapping[str, str]) ->
     return await runner.judge(job)
 
 
-def told(verdict: Verdict) -> str:
+def describe(verdict: Verdict) -> str:
     """All of a verdict that a model, its memory or the next attempt may be told."""
     return repr((verdict.reason, verdict.results, verdict.failures, verdict.weak, verdict.evidence))
 
@@ -60,7 +60,7 @@ def told(verdict: Verdict) -> str:
 @pytest.mark.parametrize("name", PASSING)
 async def test_a_forged_answer_gets_no_better_label_than_its_row_says(name: str, runner: SuiteRunner) -> None:
     forgery = FORGERIES[name]
-    verdict = await judged(runner, forgery.suite, forgery.files)
+    verdict = await judge_change(runner, forgery.suite, forgery.files)
     label = verdict.evidence.label
     assert not verdict.passed or ORDER.index(label) <= ORDER.index(forgery.best), f"{label}: {verdict.reason}"
 
@@ -69,9 +69,9 @@ async def test_a_forged_answer_gets_no_better_label_than_its_row_says(name: str,
 @pytest.mark.parametrize("name", LEAKS)
 async def test_a_refusal_does_not_tell_what_was_held_out(name: str, runner: SuiteRunner) -> None:
     forgery = FORGERIES[name]
-    verdict = await judged(runner, forgery.suite, forgery.files)
-    assert not any(text in told(verdict) for text in forgery.carries)
-    honest = await judged(runner, forgery.suite, forgery.suite.honest)
+    verdict = await judge_change(runner, forgery.suite, forgery.files)
+    assert not any(text in describe(verdict) for text in forgery.carries)
+    honest = await judge_change(runner, forgery.suite, forgery.suite.honest)
     assert {result.id for result in verdict.results} <= {result.id for result in honest.results}
     assert set(verdict.evidence.ids) <= set(honest.evidence.ids)
 
@@ -81,7 +81,7 @@ async def test_a_refusal_does_not_tell_what_was_held_out(name: str, runner: Suit
 async def test_an_attempt_leaves_nothing_behind_for_the_next(name: str, runner: SuiteRunner) -> None:
     forgery = FORGERIES[name]
     for _ in range(2):
-        verdict = await judged(runner, forgery.suite, forgery.files)
+        verdict = await judge_change(runner, forgery.suite, forgery.files)
         assert not verdict.passed or verdict.doubt, verdict.reason
 
 
@@ -89,7 +89,7 @@ async def test_an_attempt_leaves_nothing_behind_for_the_next(name: str, runner: 
 @pytest.mark.parametrize("name", RIGHT)
 async def test_a_right_answer_passes(name: str, runner: SuiteRunner) -> None:
     suite = RIGHT[name]
-    verdict = await judged(runner, suite, suite.honest)
+    verdict = await judge_change(runner, suite, suite.honest)
     assert verdict.passed, verdict.reason
     assert verdict.evidence.label is (Label.VERIFIED if suite.held.cases else Label.TESTS_PASSED)
 

@@ -68,19 +68,19 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def told(store: Store) -> list[Event]:
+def list_events(store: Store) -> list[Event]:
     return [event for event in store.events.after(0, limit=999) if event.kind is Kind.CLOCK_JUMPED]
 
 
-def claimed(store: Store, **fields: object) -> Task:
+def claim(store: Store, **fields: object) -> Task:
     store.queue.submit(TaskSpec(description="x", **fields)).result()  # type: ignore[arg-type]
     task = store.queue.claim("w").result()
     assert task is not None
     return task
 
 
-def parked(store: Store, clocks: HandClocks, rest_s: float, **fields: object) -> int:
-    task = claimed(store, **fields)
+def park(store: Store, clocks: HandClocks, rest_s: float, **fields: object) -> int:
+    task = claim(store, **fields)
     store.queue.park(task.id, task.fence, "rests", clocks() + timedelta(seconds=rest_s)).result()
     return task.id
 
@@ -94,7 +94,7 @@ def test_a_clock_that_only_goes_on_is_not_told(machine: Machine) -> None:
         for _ in range(50):
             machine.clocks.pass_s(DAY)
             look(watch)
-        assert told(store) == []
+        assert list_events(store) == []
         assert watch.steady()
 
 
@@ -103,7 +103,7 @@ def test_a_clock_that_is_set_is_told_with_from_and_to(machine: Machine) -> None:
         machine.clocks.set_by_s(-2 * HOUR)
         look(watch)
         look(watch)
-        [event] = told(store)
+        [event] = list_events(store)
     assert (event.level, event.data["from"], event.data["to"]) == (
         Level.WARNING, "2026-11-02T08:00:00.000000Z", "2026-11-02T06:00:00.000000Z",
     )  # fmt: skip
@@ -114,7 +114,7 @@ def test_a_machine_that_slept_is_no_warning(machine: Machine) -> None:
     with machine.up() as (store, watch):
         machine.clocks.sleep_s(8 * HOUR)
         look(watch)
-        [event] = told(store)
+        [event] = list_events(store)
     assert (event.level, event.data["slept_s"], event.data["set_s"]) == (Level.INFO, 8 * HOUR, 0.0)
 
 
@@ -123,13 +123,13 @@ def test_small_steps_do_not_add_up_unseen(machine: Machine) -> None:
         for _ in range(25):
             machine.clocks.set_by_s(-1)
             look(watch)
-        assert [event.data["set_s"] for event in told(store)] == [-10.0, -10.0]
+        assert [event.data["set_s"] for event in list_events(store)] == [-10.0, -10.0]
 
 
 @pytest.mark.parametrize("by_s", [8 * HOUR, -8 * HOUR])
 def test_a_task_that_runs_is_not_taken_for_abandoned(machine: Machine, by_s: float) -> None:
     with machine.up() as (store, watch):
-        task = claimed(store)
+        task = claim(store)
         machine.clocks.set_by_s(by_s)
         look(watch)
         assert store.queue.sweep().result() == []
@@ -141,18 +141,18 @@ def test_a_task_that_runs_is_not_taken_for_abandoned(machine: Machine, by_s: flo
 
 def test_the_leases_of_its_own_tasks_are_renewed_with_the_sweep_itself(machine: Machine) -> None:
     with machine.up() as (store, _):
-        task, lost = claimed(store), claimed(store)
+        task, lost = claim(store), claim(store)
         machine.clocks.sleep_s(8 * HOUR)
         assert [each.id for each in store.queue.sweep([(task.id, task.fence)]).result()] == [lost.id]
 
 
 def test_after_a_step_back_a_resting_task_is_due_as_soon_as_it_was(machine: Machine) -> None:
     with machine.up() as (store, watch):
-        task_id = parked(store, machine.clocks, HOUR)
+        task_id = park(store, machine.clocks, HOUR)
         machine.clocks.set_by_s(-10 * YEAR)
         look(watch)
         assert store.queue.get(task_id).not_before == machine.clocks() + timedelta(hours=1)
-        assert told(store)[0].data["sooner"] == 1
+        assert list_events(store)[0].data["sooner"] == 1
         machine.clocks.pass_s(HOUR)
         assert store.queue.tick().result() == 1
 
@@ -164,7 +164,7 @@ def test_a_time_that_the_owner_set_stands(machine: Machine) -> None:
         waits = store.queue.submit(spec).result().task_id
         machine.clocks.pass_s(3 * DAY)
         store.queue.tick().result()
-        rests = parked(store, machine.clocks, HOUR)
+        rests = park(store, machine.clocks, HOUR)
         machine.clocks.set_by_s(-3 * DAY)
         look(watch)
         assert rests == waits
@@ -177,7 +177,7 @@ def test_a_time_that_the_owner_set_stands(machine: Machine) -> None:
 
 def test_what_falls_due_by_a_step_forward_comes_at_once(machine: Machine) -> None:
     with machine.up() as (store, watch):
-        task_id = parked(store, machine.clocks, HOUR)
+        task_id = park(store, machine.clocks, HOUR)
         machine.clocks.set_by_s(YEAR)
         look(watch)
         store.queue.tick().result()
@@ -222,15 +222,15 @@ def test_a_clock_is_believed_again_when_it_has_held_for_minutes(machine: Machine
 def test_a_battery_clock_that_is_years_back_at_the_start_and_set_right_later(machine: Machine) -> None:
     with machine.up() as (store, watch):
         store.db.write(lambda conn: checkpoints.count_from(conn, machine.clocks())).result()
-        rests = parked(store, machine.clocks, 2 * HOUR)
+        rests = park(store, machine.clocks, 2 * HOUR)
         RUNNER.run(watch.note())
     machine.clocks.set_by_s(-20 * YEAR)
     with machine.up() as (store, watch):
-        assert [event.data["set_s"] for event in told(store)] == [-20 * YEAR]
+        assert [event.data["set_s"] for event in list_events(store)] == [-20 * YEAR]
         assert store.queue.get(rests).not_before == machine.clocks() + timedelta(hours=2)
         assert not watch.steady()
     with machine.up() as (store, watch):
-        assert len(told(store)) == 1, "what was made good is not made good again"
+        assert len(list_events(store)) == 1, "what was made good is not made good again"
         machine.clocks.pass_s(HOUR)
         machine.clocks.set_by_s(20 * YEAR)
         look(watch)
@@ -242,7 +242,7 @@ def test_a_long_absence_is_no_jump(machine: Machine) -> None:
         RUNNER.run(watch.note())
     machine.clocks.pass_s(30 * DAY)
     with machine.up() as (store, watch):
-        assert told(store) == []
+        assert list_events(store) == []
         assert not watch.steady(), "what falls due now may do so by a wrong clock"
 
 
@@ -271,7 +271,7 @@ def test_no_task_rests_longer_than_its_time_while_a_daemon_runs(
         with machine.up() as (store, watch):
             while step not in {"away", "end"}:
                 if step == "rest":
-                    latest[parked(store, clocks, amount)] = up_s + amount
+                    latest[park(store, clocks, amount)] = up_s + amount
                 elif step == "set":
                     clocks.set_by_s(amount)
                 else:

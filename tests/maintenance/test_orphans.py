@@ -58,7 +58,7 @@ def old(path: Path, text: str = "x") -> Path:
     return path
 
 
-def made_manager(home: Places) -> GitManager:
+def make_manager(home: Places) -> GitManager:
     return GitManager(
         workspace=home.workspace,
         author=Author(name="n", email="e@e"),
@@ -134,7 +134,7 @@ LOCKS = ("index.lock", "packed-refs.lock", "refs/heads/main.lock", "objects/info
 @pytest.fixture
 def workspace(home: Places) -> Path:
     """The workspace's `.git`, with locks that a killed git left."""
-    manager = made_manager(home)
+    manager = make_manager(home)
     manager.open(None, None, 1, "x")
     manager.close()
     git_dir = home.workspace / ".git"
@@ -152,7 +152,7 @@ def test_locks_of_a_killed_git_go_and_work_goes_on(home: Places, workspace: Path
     assert event is not None
     assert event.message.endswith("5 git files")
     assert [path.name for path in workspace.rglob("*.lock")] == ["shallow.lock"]
-    manager = made_manager(home)
+    manager = make_manager(home)
     where = manager.open(None, None, 2, "x")
     made = manager.commit(where, where.base, {"a.py": "1\n"}, CommitMessage(subject="x", trailers={"Task": "2"}))
     assert made
@@ -206,7 +206,7 @@ def test_a_lock_in_a_repository_of_the_owner_is_named_with_its_age_and_stays(hom
     lock = old(mine / ".git" / "packed-refs.lock", "")
     git(mine, "branch", "dev")
     orphans.sweep(home)
-    manager = made_manager(home)
+    manager = make_manager(home)
     own = manager._repositories.find(str(mine)).git
     with pytest.raises(GitError, match=r"packed-refs.lock is 1 h old; if no git is at work there, remove it"):
         own("-c", "core.packedRefsTimeout=0", "pack-refs", "--all")
@@ -228,7 +228,7 @@ asyncio.run(box.run(SandboxJob(argv=("/bin/sh", "-c", script))))
 """
 
 
-def marked(mark: str) -> list[int]:
+def mark_file(mark: str) -> list[int]:
     """The processes that sleep for just so long."""
     found = []
     for path in Path("/proc").iterdir():
@@ -243,8 +243,8 @@ def marked(mark: str) -> list[int]:
 
 def until(mark: str, wanted: int) -> None:
     end = time.monotonic() + 30
-    while len(marked(mark)) != wanted:
-        assert time.monotonic() < end, marked(mark)
+    while len(mark_file(mark)) != wanted:
+        assert time.monotonic() < end, mark_file(mark)
         time.sleep(0.05)
 
 
@@ -262,15 +262,15 @@ def test_jobs_without_isolation_are_ended_and_those_of_another_home_are_not(home
             until(mark, 3)
         daemons[0].kill()
         daemons[0].wait()
-        assert len(marked(marks[0])) == 3, "nobody was there to end them"
+        assert len(mark_file(marks[0])) == 3, "nobody was there to end them"
         event = orphans.sweep(home).event
-        assert marked(marks[0]) == []
-        assert len(marked(marks[1])) == 3
+        assert mark_file(marks[0]) == []
+        assert len(mark_file(marks[1])) == 3
     finally:
         for daemon in daemons:
             daemon.kill()
             daemon.wait()
-        for pid in [pid for mark in marks for pid in marked(mark)]:
+        for pid in [pid for mark in marks for pid in mark_file(mark)]:
             os.kill(pid, 9)
     assert event is not None
     assert len(event.data["processes"]) >= 3

@@ -51,7 +51,7 @@ def noise(number: int) -> str:
     return random.Random(number).randbytes(NOISE // 2).hex()
 
 
-def done(store: Store, text: str = "x", ending: Ending | None = Ending.COMMITTED) -> Task:
+def finish(store: Store, text: str = "x", ending: Ending | None = Ending.COMMITTED) -> Task:
     """A task with one step and one call, ended unless `ending` is None."""
     made = store.queue.submit(TaskSpec(description="x")).result()
     task = store.queue.claim("w", only=made.task_id).result()
@@ -74,25 +74,25 @@ def done(store: Store, text: str = "x", ending: Ending | None = Ending.COMMITTED
     return task
 
 
-def stored(store: Store) -> None:
+def read_stored(store: Store) -> None:
     """Wait for events that were handed in before."""
     store.db.write(lambda _: None).result()
 
 
-def told(store: Store) -> Event:
-    stored(store)
+def list_events(store: Store) -> Event:
+    read_stored(store)
     return [event for event in store.events.last(50) if event.kind is Kind.PRUNED][-1]
 
 
 async def test_a_round_prunes_by_age_and_tells_figures(store: Store) -> None:
-    old = done(store)
+    old = finish(store)
     store.clock.advance(31 * DAY_S)
-    young, still_open = done(store), done(store, ending=None)
+    young, still_open = finish(store), finish(store, ending=None)
     await pruner(store).run()
     assert store.steps.timeline(old.id) == []
     assert store.steps.timeline(young.id)
     assert store.steps.timeline(still_open.id)
-    event = told(store)
+    event = list_events(store)
     assert (event.level, event.data["tasks"], event.data["rows"]) == (Level.INFO, 1, 2)
     assert event.message.startswith("pruned the steps and replies of 1 tasks, 0 events and 0 texts")
     assert store.queue.get(old.id).ending is Ending.COMMITTED
@@ -100,14 +100,14 @@ async def test_a_round_prunes_by_age_and_tells_figures(store: Store) -> None:
 
 
 async def test_a_round_without_anything_to_prune_is_not_told(store: Store) -> None:
-    done(store)
+    finish(store)
     await pruner(store).run()
-    stored(store)
+    read_stored(store)
     assert not [event for event in store.events.last(50) if event.kind is Kind.PRUNED]
 
 
 async def test_events_go_later_than_work_and_never_those_of_a_report_to_come(store: Store) -> None:
-    done(store)
+    finish(store)
     since = store.clock() + timedelta(hours=1)
     rounds = Pruner(
         store.db,
@@ -123,7 +123,7 @@ async def test_events_go_later_than_work_and_never_those_of_a_report_to_come(sto
     for _ in range(3):
         store.clock.advance(9 * DAY_S)
         store.events.emit(Event(kind=Kind.STATE_SAVED))
-        stored(store)
+        read_stored(store)
         await rounds.run()
     assert store.events.after(0, limit=1)[0].id > first.id
     kept = [event.kind for event in store.events.after(0, limit=50)]
@@ -134,7 +134,7 @@ async def test_events_go_later_than_work_and_never_those_of_a_report_to_come(sto
 
 
 async def test_nothing_goes_by_age_while_the_clock_is_in_doubt(store: Store) -> None:
-    task = done(store)
+    task = finish(store)
     rounds = pruner(store)
     await rounds.run()
     store.clock.advance(3650 * DAY_S)
@@ -156,7 +156,7 @@ async def test_nothing_goes_by_age_while_the_clock_is_in_doubt(store: Store) -> 
 async def test_a_database_that_is_too_large_loses_the_oldest_work_first(store: Store) -> None:
     tasks = []
     for number in range(40):
-        tasks.append(done(store, noise(number)))
+        tasks.append(finish(store, noise(number)))
         store.clock.advance(0.2 * DAY_S)
     before = pruning.size(store.db.reader()).used
     await pruner(store, database_mb=2).run()
@@ -166,7 +166,7 @@ async def test_a_database_that_is_too_large_loses_the_oldest_work_first(store: S
     left = [task.id for task in tasks if store.steps.timeline(task.id)]
     assert 5 < len(left) < 38
     assert left == [task.id for task in tasks][-len(left) :]
-    event = told(store)
+    event = list_events(store)
     assert event.level is Level.WARNING
     assert event.message.endswith("it had passed database_max_mb (2)")
     note = pruning.work_pruned(store.db.reader(), tasks[0].id)
@@ -175,13 +175,13 @@ async def test_a_database_that_is_too_large_loses_the_oldest_work_first(store: S
 
 
 async def test_what_is_open_or_young_is_kept_however_large_and_that_is_told_once(store: Store) -> None:
-    tasks = [done(store, noise(number), None if number % 2 else Ending.COMMITTED) for number in range(20)]
+    tasks = [finish(store, noise(number), None if number % 2 else Ending.COMMITTED) for number in range(20)]
     store.clock.advance(0.5 * DAY_S)
     rounds = pruner(store, database_mb=1)
     await rounds.run()
     await rounds.run()
     assert all(store.steps.timeline(task.id) for task in tasks)
-    stored(store)
+    read_stored(store)
     (event,) = [event for event in store.events.last(500) if event.kind is Kind.PRUNED]
     assert event.level is Level.WARNING
     assert "and still does" in event.message
@@ -192,7 +192,7 @@ async def test_events_give_way_too_when_work_is_not_enough(store: Store) -> None
         text = noise(number)[:8000]
         for _ in range(4):
             store.events.emit(Event(kind=Kind.SUITE_JUDGED, data={"text": text}))
-        stored(store)
+        read_stored(store)
         store.clock.advance(DAY_S)
     await pruner(store, database_mb=1).run()
     assert pruning.size(store.db.reader()).used <= 1 << 20
@@ -207,7 +207,7 @@ async def test_events_give_way_too_when_work_is_not_enough(store: Store) -> None
 
 async def test_others_write_while_a_round_goes_on(store: Store) -> None:
     for number in range(60):
-        done(store, noise(number))
+        finish(store, noise(number))
     store.clock.advance(31 * DAY_S)
     over = asyncio.Event()
 
@@ -223,7 +223,7 @@ async def test_others_write_while_a_round_goes_on(store: Store) -> None:
     await pruner(store, quiet=False).run()
     over.set()
     assert await working > 20
-    assert told(store).data["tasks"] == 60
+    assert list_events(store).data["tasks"] == 60
 
 
 def learn(store: Store, count: int, *, used: bool) -> None:
@@ -258,14 +258,14 @@ def recall(store: Store) -> None:
         ("failures", lambda store: learn(store, 5, used=True), {"lessons_days": 100}, 5),
         ("failures", lambda store: learn(store, 450, used=True), {"lessons": 7}, 7),
         ("memory_vectors", lambda store: learn(store, 9, used=True), {"lessons": 7}, 14),
-        ("model_stats", lambda store: [done(store) for _ in range(5)], {"calls_days": 100}, 1),
-        ("model_stats", lambda store: [done(store) for _ in range(5)], {"calls_days": 365}, 5),
-        ("model_stats", lambda store: [done(store, ending=None) for _ in range(5)], {"calls_days": 100}, 5),
-        ("steps", done, {"work_days": 100}, 0),
+        ("model_stats", lambda store: [finish(store) for _ in range(5)], {"calls_days": 100}, 1),
+        ("model_stats", lambda store: [finish(store) for _ in range(5)], {"calls_days": 365}, 5),
+        ("model_stats", lambda store: [finish(store, ending=None) for _ in range(5)], {"calls_days": 100}, 5),
+        ("steps", finish, {"work_days": 100}, 0),
         ("recalls", recall, {"calls_days": 100}, 0),
-        ("iterations", done, {"calls_days": 100}, 0),
-        ("iterations", done, {"calls_days": 365}, 1),
-        ("iterations", lambda store: done(store, ending=None), {"calls_days": 100}, 1),
+        ("iterations", finish, {"calls_days": 100}, 0),
+        ("iterations", finish, {"calls_days": 365}, 1),
+        ("iterations", lambda store: finish(store, ending=None), {"calls_days": 100}, 1),
     ],
 )
 async def test_what_grew_for_ever_is_bounded_by_a_setting(

@@ -25,7 +25,7 @@ LOOKED_AT = 20
 Rates = Mapping[str, float]
 
 
-def benchmarked(model: str, solved: int, items: int, days: float = 0.0) -> Benchmarked:
+def benchmark(model: str, solved: int, items: int, days: float = 0.0) -> Benchmarked:
     return Benchmarked(
         model=model, arm="arm", solved=solved, items=items, at=NOW - timedelta(days=days),
         protocol="auto", tools=False, readers=False,
@@ -33,21 +33,21 @@ def benchmarked(model: str, solved: int, items: int, days: float = 0.0) -> Bench
 
 
 def test_an_item_counts_as_three_tenths_of_an_attempt_and_as_nothing_after_ninety_days() -> None:
-    fresh, older = (prior_of(benchmarked(WORSE, 14, 20, days), NOW) for days in (0, 45))
+    fresh, older = (prior_of(benchmark(WORSE, 14, 20, days), NOW) for days in (0, 45))
     assert (fresh.count, fresh.solved) == pytest.approx((6.0, 4.2))
     assert (older.count, older.solved) == pytest.approx((3.0, 2.1))
     assert older.why == "solved 14 of 20 benchmark items here 45 days ago (counts as 3 attempts)"
-    assert prior_of(benchmarked(WORSE, 14, 20, 90), NOW) == Prior()
-    assert prior_of(benchmarked(WORSE, 500, 1000), NOW).count == MOST
-    assert priors([benchmarked(WORSE, 1, 10), benchmarked(BETTER, 1, 10, 200)], NOW).keys() == {WORSE}
+    assert prior_of(benchmark(WORSE, 14, 20, 90), NOW) == Prior()
+    assert prior_of(benchmark(WORSE, 500, 1000), NOW).count == MOST
+    assert priors([benchmark(WORSE, 1, 10), benchmark(BETTER, 1, 10, 200)], NOW).keys() == {WORSE}
 
 
 def test_a_clock_that_was_put_back_makes_no_benchmark_count_more() -> None:
-    assert prior_of(benchmarked(WORSE, 14, 20, -3), NOW).count == pytest.approx(6.0)
+    assert prior_of(benchmark(WORSE, 14, 20, -3), NOW).count == pytest.approx(6.0)
 
 
 def test_the_reason_of_a_route_names_what_the_benchmark_says_beside_what_was_measured() -> None:
-    known = priors([benchmarked(BETTER, 14, 20, 12)], NOW)
+    known = priors([benchmark(BETTER, 14, 20, 12)], NOW)
     route = decide(PAIR, {"library": {WORSE: _result(1, 4)}}, "library", seed="2", benchmark=known)
     assert route.first == BETTER
     assert f"{BETTER} solved 14 of 20 benchmark items here 12 days ago (counts as 5.2 attempts)" in route.why
@@ -63,7 +63,7 @@ def _result(solved: int, began: int) -> ModelResult:
     )
 
 
-def _moved(seed: int, rates: Rates, tasks: int, known: Mapping[str, Prior]) -> bool:
+def _move(seed: int, rates: Rates, tasks: int, known: Mapping[str, Prior]) -> bool:
     """Whether the better one begins most tasks after so many, where a model solves a task at its rate."""
     dice, past, begun = Random(seed), {name: [0, 0] for name in rates}, list[str]()
     for number in range(tasks + LOOKED_AT):
@@ -75,13 +75,13 @@ def _moved(seed: int, rates: Rates, tasks: int, known: Mapping[str, Prior]) -> b
     return begun[tasks:].count(BETTER) > LOOKED_AT / 2
 
 
-def _mined(rates: Rates, items: int) -> Callable[[int], Mapping[str, Prior]]:
+def _mine(rates: Rates, items: int) -> Callable[[int], Mapping[str, Prior]]:
     """A benchmark of models with these rates, drawn anew for each owner."""
 
     def drawn(seed: int) -> Mapping[str, Prior]:
         dice = Random(-seed - 1)
         return priors(
-            [benchmarked(name, sum(dice.random() < rate for _ in range(items)), items) for name, rate in rates.items()],
+            [benchmark(name, sum(dice.random() < rate for _ in range(items)), items) for name, rate in rates.items()],
             NOW,
         )
 
@@ -105,13 +105,13 @@ def test_routing_moves_to_the_better_model_within_so_many_tasks_in_nine_of_ten_r
     worse: float, better: float, items: int, tasks: int
 ) -> None:
     rates, runs = {WORSE: worse, BETTER: better}, tiers.examples(1000)
-    known = _mined(rates, items) if items else lambda _seed: {}
-    moved = sum(_moved(seed, rates, tasks, known(seed)) for seed in range(runs))
+    known = _mine(rates, items) if items else lambda _seed: {}
+    moved = sum(_move(seed, rates, tasks, known(seed)) for seed in range(runs))
     assert moved >= (0.9 * runs if runs >= 1000 else 0.7 * runs)  # of few runs more may be odd
 
 
 def test_a_benchmark_that_misleads_is_overcome_within_eighty_tasks() -> None:
-    wrong = priors([benchmarked(WORSE, 45, 50), benchmarked(BETTER, 15, 50)], NOW)
+    wrong = priors([benchmark(WORSE, 45, 50), benchmark(BETTER, 15, 50)], NOW)
     rates, runs = {WORSE: 0.3, BETTER: 0.7}, tiers.examples(1000)
-    moved = sum(_moved(seed, rates, 80, wrong) for seed in range(runs))
+    moved = sum(_move(seed, rates, 80, wrong) for seed in range(runs))
     assert moved >= (0.9 * runs if runs >= 1000 else 0.7 * runs)

@@ -63,34 +63,34 @@ def need(prompt: int = 100, reply: int = 1000, price: Price | None = None) -> Ca
     return CallEstimate(prompt=prompt, reply=reply, price=price)
 
 
-async def granted(budget: Budget, wanted: CallEstimate) -> int:
+async def grant(budget: Budget, wanted: CallEstimate) -> int:
     async with budget.reserve(wanted) as room:
         return room.reply
 
 
 async def test_without_limits_everything_is_granted() -> None:
-    assert await granted(Budget("task 1", Spent(tokens_in=10**9, cost_usd=1e6, model_calls=10**6)), need()) == 1000
+    assert await grant(Budget("task 1", Spent(tokens_in=10**9, cost_usd=1e6, model_calls=10**6)), need()) == 1000
 
 
 async def test_a_reply_is_cut_to_what_is_left_and_refused_when_that_is_too_little() -> None:
     spent = Spent(tokens_in=500)
-    assert await granted(Budget("x", spent, Limits(tokens=2000)), need()) == 1000
-    assert await granted(Budget("x", spent, Limits(tokens=1000)), need()) == 400
-    assert await granted(Budget("x", spent, Limits(tokens=600 + LEAST_REPLY)), need()) == LEAST_REPLY
+    assert await grant(Budget("x", spent, Limits(tokens=2000)), need()) == 1000
+    assert await grant(Budget("x", spent, Limits(tokens=1000)), need()) == 400
+    assert await grant(Budget("x", spent, Limits(tokens=600 + LEAST_REPLY)), need()) == LEAST_REPLY
     with pytest.raises(BudgetExhausted, match=r"x: the limit of 663 tokens is reached \(500 used"):
-        await granted(Budget("x", spent, Limits(tokens=599 + LEAST_REPLY)), need())
-    assert await granted(Budget("x", spent, Limits(tokens=605)), need(reply=5)) == 5, "it needs no more than itself"
+        await grant(Budget("x", spent, Limits(tokens=599 + LEAST_REPLY)), need())
+    assert await grant(Budget("x", spent, Limits(tokens=605)), need(reply=5)) == 5, "it needs no more than itself"
 
 
 async def test_money_counts_prompt_and_reply_at_their_prices() -> None:
     spent = Spent(cost_usd=1.0)
-    assert await granted(Budget("x", spent, Limits(cost_usd=1.0051)), need(price=DEAR)) == 500
+    assert await grant(Budget("x", spent, Limits(cost_usd=1.0051)), need(price=DEAR)) == 500
     with pytest.raises(BudgetExhausted, match=r"\$1\.00 is reached \(\$1\.00 used"):
-        await granted(Budget("x", spent, Limits(cost_usd=1.0)), need(price=DEAR))
-    assert await granted(Budget("x", spent, Limits(cost_usd=1.0)), need(price=FREE)) == 1000, "what is free may go on"
+        await grant(Budget("x", spent, Limits(cost_usd=1.0)), need(price=DEAR))
+    assert await grant(Budget("x", spent, Limits(cost_usd=1.0)), need(price=FREE)) == 1000, "what is free may go on"
     with pytest.raises(BudgetExhausted):
-        await granted(Budget("x", spent, Limits(cost_usd=1.0)), need(price=None))
-    assert await granted(Budget("x", spent, Limits(cost_usd=1.1)), need(price=None)) == 1000
+        await grant(Budget("x", spent, Limits(cost_usd=1.0)), need(price=None))
+    assert await grant(Budget("x", spent, Limits(cost_usd=1.1)), need(price=None)) == 1000
 
 
 async def test_a_call_waits_for_the_room_that_others_hold_and_then_gets_it() -> None:
@@ -117,14 +117,14 @@ async def test_money_and_calls_are_reserved_too() -> None:
     money = Budget("x", Spent(), Limits(cost_usd=0.0151))
     async with money.reserve(need(price=DEAR)) as room:
         assert room.reply == 1000
-        waiting = asyncio.create_task(granted(money, need(price=DEAR)))
+        waiting = asyncio.create_task(grant(money, need(price=DEAR)))
         await asyncio.sleep(0.01)
         assert not waiting.done(), "what the first call may still cost is not free"
         money.charge(Spent(cost_usd=0.0101))
     assert await waiting == 490
     calls = Budget("x", Spent(model_calls=1), Limits(model_calls=2))
     async with calls.reserve(need()):
-        waiting = asyncio.create_task(granted(calls, need()))
+        waiting = asyncio.create_task(grant(calls, need()))
         await asyncio.sleep(0.01)
         assert not waiting.done()
         calls.charge(Spent(model_calls=1))

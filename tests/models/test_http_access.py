@@ -24,7 +24,7 @@ from tests.support.wire_server import WireServer
 
 
 @contextmanager
-def served(*parts: bytes, drip: bytes = b"") -> Iterator[str]:
+def serve_all(*parts: bytes, drip: bytes = b"") -> Iterator[str]:
     """A server that says this to whoever comes, then `drip` for ever, then hangs up when the block ends."""
     over = threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
@@ -62,14 +62,14 @@ def served(*parts: bytes, drip: bytes = b"") -> Iterator[str]:
     ],
 )
 def test_what_is_no_api_is_said_to_be_none(said: bytes, status: int, fault: str) -> None:
-    with served(said, drip=b"") as url:
+    with serve_all(said, drip=b"") as url:
         probe = fetch_json(url, {}, timeout_s=0.3)
     assert (probe.status, probe.is_unusable) == (status, True)
     assert fault in probe.fault
 
 
 def test_a_server_that_drips_for_ever_is_left() -> None:
-    with served(b"HTTP/1.1 200 OK\r\n\r\n", drip=b"x") as url:
+    with serve_all(b"HTTP/1.1 200 OK\r\n\r\n", drip=b"x") as url:
         probe = fetch_json(url, {}, timeout_s=5, whole_s=0.4)
     assert probe.is_unusable
     assert probe.fault
@@ -77,7 +77,7 @@ def test_a_server_that_drips_for_ever_is_left() -> None:
 
 def test_a_sound_list_is_read() -> None:
     body = b'{"data": [{"id": "m"}, 7]}'
-    with served(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body), body) as url:
+    with serve_all(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body), body) as url:
         probe = fetch_json(url, {})
     assert not probe.is_unusable
     assert [row["id"] for row in probe.rows("data")] == ["m"]

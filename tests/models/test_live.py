@@ -16,14 +16,14 @@ from tests.models.test_call import Script
 BEGAN = datetime(2026, 11, 26, 4, 0, tzinfo=UTC)
 
 
-def begun(calls: LiveCalls, task_id: int | None = 7) -> LiveText:
+def begin(calls: LiveCalls, task_id: int | None = 7) -> LiveText:
     request = ModelRequest(phase=Phase.CODING, messages=(), task_id=task_id, attempt=2, step_no=3, call_no=1)
     text = calls.begin(request, Script([]))
     assert text
     return text
 
 
-def said(calls: LiveCalls) -> str:
+def read_words(calls: LiveCalls) -> str:
     (call,) = calls.open()
     return "".join(part.text for part in call.parts)
 
@@ -31,7 +31,7 @@ def said(calls: LiveCalls) -> str:
 def test_a_call_is_told_from_its_beginning_to_its_end() -> None:
     calls, woken = LiveCalls(lambda: BEGAN), list[int]()
     calls.watch(lambda: woken.append(1))
-    text = begun(calls)
+    text = begin(calls)
     (call,) = calls.news()
     assert (call.task_id, call.attempt, call.step_no, call.call_no) == (7, 2, 3, 1)
     assert (call.backend, call.model, call.phase, call.began_at) == ("script", "m", Phase.CODING, BEGAN)
@@ -52,7 +52,7 @@ def test_a_call_is_told_from_its_beginning_to_its_end() -> None:
 
 def test_tool_calls_are_parts_of_their_own() -> None:
     calls = LiveCalls()
-    text = begun(calls)
+    text = begin(calls)
     for piece in ("I look.", CallName("run"), CallText('{"com'), CallText('mand":"ls"}'), CallName("done")):
         text.take(piece)
     text.take(CallText("{}"))
@@ -66,7 +66,7 @@ def test_tool_calls_are_parts_of_their_own() -> None:
 def test_a_reply_that_broke_off_ends_too_and_an_estimate_stays_one() -> None:
     calls = LiveCalls()
     calls.watch(lambda: None)
-    first, second = begun(calls), begun(calls)
+    first, second = begin(calls), begin(calls)
     first.end(None)
     second.end(Completion(text="x", backend="b", model="m", tokens_out=9, extra={"estimated": True}))
     assert [(call.end, call.estimated) for call in calls.news()] == [(CallEnd.BROKEN, True), (CallEnd.ANSWERED, True)]
@@ -75,7 +75,7 @@ def test_a_reply_that_broke_off_ends_too_and_an_estimate_stays_one() -> None:
 def test_who_watches_is_woken_once_for_all_that_comes_until_he_looks() -> None:
     calls, woken = LiveCalls(), list[int]()
     end = calls.watch(lambda: woken.append(1))
-    text = begun(calls)
+    text = begin(calls)
     for _ in range(100):
         text.take("word ")
     assert len(woken) == 1
@@ -90,7 +90,7 @@ def test_who_watches_is_woken_once_for_all_that_comes_until_he_looks() -> None:
 
 def test_nothing_is_kept_for_nobody() -> None:
     calls = LiveCalls()
-    text = begun(calls)
+    text = begin(calls)
     text.take("x")
     text.end(None)
     assert (calls.open(), calls.news()) == ([], [])
@@ -103,12 +103,12 @@ def test_nothing_is_kept_for_nobody() -> None:
 
 def test_of_a_long_reply_the_end_is_kept() -> None:
     calls = LiveCalls()
-    text = begun(calls)
+    text = begin(calls)
     for number in range(20_000):
         text.take(f"{number} ")
     (call,) = calls.open()
     assert call.cut
-    kept = said(calls)
+    kept = read_words(calls)
     assert SHOWN_CHARS - 10 <= len(kept) <= 2 * SHOWN_CHARS
     assert kept.endswith("19998 19999 ")
     assert kept.split()[0] == str(20_000 - len(kept.split())), "no word is cut in two"
@@ -121,7 +121,7 @@ def test_of_a_long_reply_the_end_is_kept() -> None:
 )
 def test_thoughts_in_tags_are_apart_from_the_first_word_on_however_long_they_are(opening: str, closing: str) -> None:
     calls = LiveCalls()
-    text = begun(calls)
+    text = begin(calls)
     for piece in (*opening, "hm "):
         text.take(piece)
     first = calls.open()[0].parts[0]
@@ -139,7 +139,7 @@ def test_thoughts_in_tags_are_apart_from_the_first_word_on_however_long_they_are
 
 def test_whole_parts_go_first() -> None:
     calls = LiveCalls()
-    text = begun(calls)
+    text = begin(calls)
     for number in range(9):
         text.take(CallName(f"tool_{number}"))
         text.take(CallText("x" * (SHOWN_CHARS // 2 - 100)))
@@ -150,11 +150,11 @@ def test_whole_parts_go_first() -> None:
 
 def test_what_is_dropped_does_not_hide_that_a_key_began() -> None:
     calls = LiveCalls()
-    text = begun(calls)
+    text = begin(calls)
     key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA\n" * 200 + "-----END RSA PRIVATE KEY-----\n"
     text.take("a" * (SHOWN_CHARS - 1500) + "\n" + key)
     text.take("b " * ((SHOWN_CHARS - len(key)) // 2 + 1000))
-    kept = said(calls)
+    kept = read_words(calls)
     assert calls.open()[0].cut
     assert kept.startswith("-----BEGIN RSA PRIVATE KEY-----"), kept[:80]
 
@@ -166,7 +166,7 @@ def test_it_is_written_and_read_by_two_threads() -> None:
 
     def write() -> None:
         for _ in range(MOST_ENDED):
-            text = begun(calls)
+            text = begin(calls)
             for _ in range(20):
                 text.take("word ")
             text.end(None)

@@ -32,7 +32,7 @@ def clock() -> ManualClock:
     return ManualClock(EVENING)
 
 
-async def parked_by(gateway: Gateway, request: ModelRequest) -> Parked | None:
+async def park_by(gateway: Gateway, request: ModelRequest) -> Parked | None:
     """Why and until when the gateway puts it off; None where it answers."""
     try:
         await gateway.task(request.task_id or 0).complete(request)
@@ -58,7 +58,7 @@ class Night:
         self._clock.at = max(self._clock.at, end)
 
     async def _asked(self, task_id: int) -> None:
-        parked = await parked_by(self._gateway, ask(task_id=task_id))
+        parked = await park_by(self._gateway, ask(task_id=task_id))
         if parked is None:
             del self.due[task_id]
             return
@@ -199,7 +199,7 @@ async def test_a_day_that_comes_twice_has_one_budget(setting: GatewaySetup, cloc
         calls = 0
         for number in range(first, first + 40):
             task_id = number % 30 + 1
-            if parked := await parked_by(gateway, ask("word " * 300, task_id=task_id, step_no=number)):
+            if parked := await park_by(gateway, ask("word " * 300, task_id=task_id, step_no=number)):
                 midnight = clock.at.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
                 assert parked.until == midnight
                 break
@@ -225,7 +225,7 @@ async def test_a_request_that_breaks_a_backend_for_itself_alone_is_given_up_befo
         async with setting.gateway(backend(server), clock=clock, policy=REAL_PAUSES) as gateway:
             for step_no in range(9):
                 assert (await gateway.task(1).complete(ask(task_id=1, step_no=step_no))).text
-                assert await parked_by(gateway, ask("a poisoned prompt", task_id=2))
+                assert await park_by(gateway, ask("a poisoned prompt", task_id=2))
                 clock.at += timedelta(minutes=16)
             assert (await gateway.task(1).complete(ask(task_id=1, step_no=9))).text
             with pytest.raises(ModelRefused, match="while it answers others"):

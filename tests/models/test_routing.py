@@ -308,11 +308,11 @@ def keep(gateway: Gateway, task_id: int = 7, route: Route = ROUTE) -> None:
     ModelResults(gateway.db).keep(task_id, 1, route).result()
 
 
-def told(gateway: Gateway) -> list[Event]:
+def list_events(gateway: Gateway) -> list[Event]:
     return gateway.of(Told.MODEL_CALLED)
 
 
-async def lived(gateway: Gateway, queue: QueueManager, kind: Kind) -> str:
+async def live_text(gateway: Gateway, queue: QueueManager, kind: Kind) -> str:
     """One task of a kind from its submission to its end: the weak model can do libraries alone. Gives who began."""
     queue.submit(parse_spec({"description": "Do it", "kind": kind, "priority": 9})).result()
     task = queue.claim("w1").result()
@@ -328,13 +328,14 @@ async def test_by_and_by_each_kind_of_task_is_begun_by_its_model(models: Models)
     async with models.gateway() as gateway:
         queue = QueueManager(gateway.db, EventLog(gateway.db))
         began = [
-            (await lived(gateway, queue, Kind.LIBRARY), await lived(gateway, queue, Kind.WEB_APP)) for _ in range(70)
+            (await live_text(gateway, queue, Kind.LIBRARY), await live_text(gateway, queue, Kind.WEB_APP))
+            for _ in range(70)
         ]
         status = gateway.handler.status()
     late = began[-20:]
     assert fmean(library == "weak" for library, _ in late) > 0.8
     assert fmean(web_app == "strong" for _, web_app in late) > 0.8
-    route = told(gateway)[-2].data["route"]
+    route = list_events(gateway)[-2].data["route"]
     assert route["first"] in {OPENAI_STRONG, OPENAI_WEAK}
     assert "solved" in route["why"]
     assert status[0].measured.startswith("library ")
@@ -347,7 +348,7 @@ async def test_a_resumed_attempt_asks_the_models_that_were_decided_whatever_came
         assert set(decided) == {"strong", "weak"}
         queue = QueueManager(gateway.db, EventLog(gateway.db))
         for _ in range(12):
-            await lived(gateway, queue, Kind.LIBRARY)
+            await live_text(gateway, queue, Kind.LIBRARY)
     async with models.gateway() as gateway:
         assert [await first(gateway, task_id, iteration=2, step_no=3) for task_id in range(1, 13)] == decided
         assert not any(event.kind is Told.MODEL_REPLAYED for event in gateway.events)
@@ -373,7 +374,7 @@ async def test_easy_phases_ask_the_cheap_one_audits_the_strong_one_and_failures_
         assert await first(gateway, 8, phase=Phase.AUDIT, iteration=1) == "strong"
         assert await first(gateway, 8, phase=Phase.CODING, iteration=2, step_no=1) == "weak"
         assert await first(gateway, 8, phase=Phase.CODING, iteration=3, step_no=2) == "strong"
-    route = told(gateway)[-1].data["route"]
+    route = list_events(gateway)[-1].data["route"]
     assert route == {
         "first": OPENAI_STRONG,
         "why": f"instead of {OPENAI_WEAK}, after 2 failed tries; so it was decided",
@@ -386,7 +387,7 @@ async def test_phase_models_win(models: Models) -> None:
         keep(gateway)
         assert await first(gateway) == "strong"
         assert await first(gateway, phase=Phase.REFLECTING, step_no=1) == "weak"
-    assert ["route" in event.data for event in told(gateway)] == [False, True]
+    assert ["route" in event.data for event in list_events(gateway)] == [False, True]
 
 
 async def test_the_owners_order_is_the_default_and_decides_nothing(models: Models) -> None:
@@ -395,14 +396,14 @@ async def test_the_owners_order_is_the_default_and_decides_nothing(models: Model
         assert [await first(gateway, task_id) for task_id in (7, 8)] == ["strong", "strong"]
         assert ModelResults(gateway.db).route(7, 1) is None
         assert gateway.handler.status()[0].measured == ""
-    assert not any("route" in event.data for event in told(gateway))
+    assert not any("route" in event.data for event in list_events(gateway))
 
 
 async def test_requests_outside_a_task_or_of_no_kind_keep_the_owners_order(models: Models) -> None:
     async with models.gateway() as gateway:
         keep(gateway)
         assert await first(gateway, kind=None) == "strong"
-    assert not any("route" in event.data for event in told(gateway))
+    assert not any("route" in event.data for event in list_events(gateway))
 
 
 async def test_one_model_alone_is_asked_and_nothing_is_decided(models: Models) -> None:

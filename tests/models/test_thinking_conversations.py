@@ -27,13 +27,13 @@ THOUGHT = "I should look at a.py first."
 MODEL = {"responses": "gpt-5.4", "anthropic": "claude-sonnet-5", "gemini": "gemini-3-pro"}
 
 
-def scripted(_phase: str, messages: list[dict[str, Any]]) -> Reply:
+def make_script(_phase: str, messages: list[dict[str, Any]]) -> Reply:
     if any(turn["role"] == "tool" for turn in messages):
         return Reply(text="Done.", thinking="It is fine.")
     return Reply(text="Let me look.", finish="tool", thinking=THOUGHT, tools=[("read_file", {"path": "a.py"})])
 
 
-def asked(*turns: Message, **more: Any) -> ModelRequest:
+def ask(*turns: Message, **more: Any) -> ModelRequest:
     given = {"phase": Phase.CODING, "tools": (READ,), "task_id": 7, "protocol": ToolProtocol.NATIVE, **more}
     return ModelRequest(messages=(SYSTEM, USER, *turns), **given)
 
@@ -55,30 +55,30 @@ def holds_thought(kind: str, body: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("kind", WIRES)
 async def test_thoughts_come_stored_and_go_back_after_a_kill_to_their_model_alone(tmp_path: Path, kind: str) -> None:
     model = MODEL.get(kind, "tiny-coder")
-    with WireServer(scripted, models=[model, "other"]) as server:
+    with WireServer(make_script, models=[model, "other"]) as server:
         made = partial(backend, server, kind, model)
         setup = GatewaySetup(tmp_path)
         async with setup.gateway(made()) as gateway:
             await gateway.handler.probe()
-            first = await gateway.task().complete(asked())
+            first = await gateway.task().complete(ask())
             if kind != "responses":  # which hides them
                 assert "".join(each.text for each in first.thoughts) == THOUGHT
             assert first.thoughts
             assert (first.text, first.finish) == ("Let me look.", Finish.TOOL)
         async with setup.gateway(made()) as gateway:
             await gateway.handler.probe()
-            again = await gateway.task().complete(asked())
+            again = await gateway.task().complete(ask())
             assert (again.replayed, again.thoughts, again.tool_calls, again.author) == (
                 True, first.thoughts, first.tool_calls, first.author,
             )  # fmt: skip
-            second = await gateway.task().complete(asked(*turns_after(again), call_no=1))
+            second = await gateway.task().complete(ask(*turns_after(again), call_no=1))
             assert second.text == "Done."
             assert len(server.requests) == 2
             assert holds_thought(kind, server.requests[1].body)
             assert server.requests[1].messages[-2]["content"] == "Let me look."
         async with setup.gateway(backend(server, kind, "other")) as gateway:
             await gateway.handler.probe()
-            await gateway.task().complete(asked(*turns_after(again), call_no=2))
+            await gateway.task().complete(ask(*turns_after(again), call_no=2))
             other = server.requests[2]
             assert not holds_thought(kind, other.body)
             assert THOUGHT not in json.dumps(other.body)
@@ -88,25 +88,25 @@ async def test_thoughts_come_stored_and_go_back_after_a_kill_to_their_model_alon
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
 async def test_whoever_listens_hears_thoughts_apart_from_text(kind: str) -> None:
-    with WireServer(scripted) as server:
+    with WireServer(make_script) as server:
         one, heard = backend(server, kind), list[str]()
-        await one.generate(asked(), on_text=heard.append)
+        await one.generate(ask(), on_text=heard.append)
         await one.aclose()
     assert "".join(piece for piece in heard if isinstance(piece, ThoughtText)) == THOUGHT
     assert "".join(piece for piece in heard if not isinstance(piece, ThoughtText | CallText)) == "Let me look."
 
 
 async def test_a_thought_with_a_secret_stays_here(tmp_path: Path) -> None:
-    with WireServer(scripted) as server:
+    with WireServer(make_script) as server:
         async with GatewaySetup(tmp_path).gateway(backend(server), masker=Masker(["hunter2-is-secret"])) as gateway:
             await gateway.handler.probe()
-            reply = await gateway.task().complete(asked())
+            reply = await gateway.task().complete(ask())
             said, result = turns_after(reply)
             leaking = Message(
                 role="assistant", text="", tool_calls=said.tool_calls, author=said.author,
                 thoughts=(Thought(text="hunter2-is-secret", id="reasoning_content"),),
             )  # fmt: skip
-            await gateway.task().complete(asked(leaking, result, call_no=1))
+            await gateway.task().complete(ask(leaking, result, call_no=1))
             assert "hunter2" not in json.dumps(server.requests[1].body)
 
 
@@ -144,7 +144,7 @@ def test_how_much_is_thought_follows_phase_model_and_setting(
 async def test_each_vendor_is_told_in_its_own_words(kind: str, model: str, level: str, sent: dict[str, Any]) -> None:
     with WireServer(models=[model]) as server:
         one = backend(server, kind, model)
-        await one.generate(asked(tools=(), thinking=Thinking(level), max_tokens=4000))
+        await one.generate(ask(tools=(), thinking=Thinking(level), max_tokens=4000))
         await one.aclose()
         body = server.requests[0].body
     found = {**body, **body.get("generationConfig", {})}
@@ -159,7 +159,7 @@ async def test_a_reply_that_thinking_used_up_is_asked_for_with_less_of_it_then_w
             await gateway.handler.probe()
             task = gateway.task()
             with pytest.raises(ModelRefused, match=r"thinking used all .* \(MODEL_MAX_TOKENS\)"):
-                await task.complete(asked(tools=(), phase=Phase.TESTING))
+                await task.complete(ask(tools=(), phase=Phase.TESTING))
             bodies = [request.body for request in server.requests]
             assert [body["max_tokens"] for body in bodies] == [8192, 8192, 16384]
             off = {"enable_thinking": False}

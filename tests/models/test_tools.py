@@ -68,7 +68,7 @@ def say(server: WireServer, reply: Reply) -> None:
     server.reply = lambda _phase, _messages: reply
 
 
-def named(completion: Completion) -> list[tuple[str, dict[str, Any]]]:
+def name(completion: Completion) -> list[tuple[str, dict[str, Any]]]:
     return [(call.name, dict(call.arguments)) for call in completion.tool_calls]
 
 
@@ -120,7 +120,7 @@ async def test_a_call_whose_arguments_come_in_pieces_is_read_whole(rig: Rig) -> 
     say(rig.server, calls(("write_file", {"path": "a.py", "content": LONG})))
     heard: list[str] = []
     completion = await rig.backend.generate(ask(), on_text=heard.append)
-    assert named(completion) == [("write_file", {"path": "a.py", "content": LONG})]
+    assert name(completion) == [("write_file", {"path": "a.py", "content": LONG})]
     assert (completion.text, completion.finish) == ("Let me look.", Finish.TOOL)
     assert "".join(piece for piece in heard if not isinstance(piece, CallText)) == completion.text
     assert len("".join(piece for piece in heard if isinstance(piece, CallText))) > len(LONG)
@@ -136,13 +136,13 @@ async def test_whoever_listens_hears_where_each_call_begins(rig: Rig) -> None:
             found.append((piece, ""))
         elif isinstance(piece, CallText):
             found[-1] = (found[-1][0], found[-1][1] + piece)
-    assert [(name, json.loads(written)) for name, written in found] == named(completion)
+    assert [(name, json.loads(written)) for name, written in found] == name(completion)
 
 
 async def test_parallel_calls_keep_their_order_and_have_ids_of_their_own(rig: Rig) -> None:
     say(rig.server, calls(("read_file", {"path": "a.py"}), ("read_file", {"path": "b.py", "start": 3}), ("done", {})))
     completion = await rig.backend.generate(ask())
-    assert named(completion) == [
+    assert name(completion) == [
         ("read_file", {"path": "a.py"}),
         ("read_file", {"path": "b.py", "start": 3}),
         ("done", {}),
@@ -154,7 +154,7 @@ async def test_parallel_calls_keep_their_order_and_have_ids_of_their_own(rig: Ri
 
 async def test_a_name_that_nobody_offered_comes_through(rig: Rig) -> None:
     say(rig.server, calls(("launch_rocket", {"to": "the moon"}), text=""))
-    assert named(await rig.backend.generate(ask())) == [("launch_rocket", {"to": "the moon"})]
+    assert name(await rig.backend.generate(ask())) == [("launch_rocket", {"to": "the moon"})]
 
 
 @pytest.mark.parametrize("broken", ['{"path": "a.py", "content": "x', "[1, 2]", "not json", "[" * 100_000])
@@ -165,13 +165,13 @@ async def test_arguments_that_are_no_json_object_are_handed_on_as_text(rig: Rig,
             await rig.backend.generate(ask())
         assert "tools" not in rig.backend.facts.lacks, "one reply that its parser could not read is not all"
     elif rig.name != "ollama":
-        assert named(await rig.backend.generate(ask())) == [("write_file", {"text": broken})]
+        assert name(await rig.backend.generate(ask())) == [("write_file", {"text": broken})]
 
 
 async def test_line_ends_within_a_string_of_arguments_are_taken_as_they_are(rig: Rig) -> None:
     if rig.name != "ollama":
         say(rig.server, calls(("write_file", '{"path": "a.py", "content": "x = 1\ny = 2\n"}')))
-        assert named(await rig.backend.generate(ask())) == [
+        assert name(await rig.backend.generate(ask())) == [
             ("write_file", {"path": "a.py", "content": "x = 1\ny = 2\n"})
         ]
 
@@ -181,7 +181,7 @@ async def test_a_call_that_is_cut_by_length_says_so(rig: Rig) -> None:
         say(rig.server, calls(("write_file", '{"path": "a.py", "cont'), finish="length"))
         completion = await rig.backend.generate(ask())
         assert completion.finish is Finish.LENGTH
-        assert named(completion) == [("write_file", {"text": '{"path": "a.py", "cont'})]
+        assert name(completion) == [("write_file", {"text": '{"path": "a.py", "cont'})]
 
 
 async def test_calls_and_results_come_back_as_they_were(rig: Rig) -> None:
@@ -332,7 +332,7 @@ async def test_calls_that_share_an_index_are_told_apart_by_their_ids(index: int 
         made = backend(server)
         completion = await made.generate(ask())
         await made.aclose()
-    assert named(completion) == [("read_file", {"path": "a.py"}), ("read_file", {"path": "b.py"})]
+    assert name(completion) == [("read_file", {"path": "a.py"}), ("read_file", {"path": "b.py"})]
     assert [call.id for call in completion.tool_calls] == ["a", "b"]
 
 
@@ -350,7 +350,7 @@ class Taught:
 
 
 @asynccontextmanager
-async def asked(tmp_path: Path, kind: str, **more: Any) -> AsyncIterator[tuple[WireServer, Any]]:
+async def ask_it(tmp_path: Path, kind: str, **more: Any) -> AsyncIterator[tuple[WireServer, Any]]:
     with WireServer() as server:
         async with GatewaySetup(tmp_path).gateway(backend(server, kind), **more) as gateway:
             await gateway.handler.probe()
@@ -359,7 +359,7 @@ async def asked(tmp_path: Path, kind: str, **more: Any) -> AsyncIterator[tuple[W
 
 @pytest.mark.parametrize("kind", HTTP)
 async def test_without_a_wish_the_usual_form_is_used_and_told(tmp_path: Path, kind: str) -> None:
-    async with asked(tmp_path, kind) as (server, gateway):
+    async with ask_it(tmp_path, kind) as (server, gateway):
         completion = await gateway.task().complete(ask(*conversation()))
         assert completion.protocol is (TEXT if kind == "ollama" else NATIVE)
         assert bool(server.requests[0].tools) == (kind != "ollama")
@@ -371,7 +371,7 @@ async def test_without_a_wish_the_usual_form_is_used_and_told(tmp_path: Path, ki
 @pytest.mark.parametrize("kind", HTTP)
 @pytest.mark.parametrize("wish", ToolProtocol)
 async def test_the_form_that_is_wished_for_is_used(tmp_path: Path, kind: str, wish: ToolProtocol) -> None:
-    async with asked(tmp_path, kind) as (server, gateway):
+    async with ask_it(tmp_path, kind) as (server, gateway):
         completion = await gateway.task().complete(ask(*conversation(), protocol=wish))
         request = server.requests[0]
         assert completion.protocol is wish
@@ -387,7 +387,7 @@ async def test_the_form_that_is_wished_for_is_used(tmp_path: Path, kind: str, wi
 async def test_a_refusal_of_tools_is_answered_with_the_text_form_at_once_and_for_good(
     tmp_path: Path, kind: str
 ) -> None:
-    async with asked(tmp_path, kind) as (server, gateway):
+    async with ask_it(tmp_path, kind) as (server, gateway):
         server.no_tools = "registry.ollama.ai/library/tiny-coder does not support tools"
         for number in range(2):
             completion = await gateway.task().complete(ask(protocol=NATIVE, call_no=number))
@@ -399,7 +399,7 @@ async def test_a_refusal_of_tools_is_answered_with_the_text_form_at_once_and_for
 
 async def test_what_was_learned_of_a_model_decides_and_is_shown(tmp_path: Path) -> None:
     forms = Taught({NATIVE: FormCounts(well=5, malformed=5)})
-    async with asked(tmp_path, "openai", forms=forms) as (server, gateway):
+    async with ask_it(tmp_path, "openai", forms=forms) as (server, gateway):
         assert (await gateway.task().complete(ask())).protocol is TEXT
         forms.counts = {NATIVE: FormCounts(well=5, malformed=5), TEXT: FormCounts(well=0, malformed=10)}
         assert (await gateway.task().complete(ask(call_no=1))).protocol is NATIVE
@@ -409,7 +409,7 @@ async def test_what_was_learned_of_a_model_decides_and_is_shown(tmp_path: Path) 
 
 
 async def test_a_conversation_with_calls_can_go_on_without_tools(tmp_path: Path) -> None:
-    async with asked(tmp_path, "anthropic") as (server, gateway):
+    async with ask_it(tmp_path, "anthropic") as (server, gateway):
         completion = await gateway.task().complete(ask(*conversation(), tools=()))
         assert completion.protocol is None
         assert not any("calls" in turn or turn["role"] == "tool" for turn in server.requests[0].messages)
@@ -423,7 +423,7 @@ async def test_secrets_in_arguments_and_results_leave_no_machine(tmp_path: Path,
         Message(role="assistant", text="", tool_calls=(call,)),
         Message(role="tool", text=f"wrote {secret}"),
     )
-    async with asked(tmp_path, kind, masker=Masker([secret])) as (server, gateway):
+    async with ask_it(tmp_path, kind, masker=Masker([secret])) as (server, gateway):
         for number, wish in enumerate(ToolProtocol):
             await gateway.task().complete(ask(*turns, protocol=wish, call_no=number))
             assert secret not in str(server.requests[-1].body)
@@ -434,7 +434,7 @@ async def test_secrets_in_arguments_and_results_leave_no_machine(tmp_path: Path,
 async def test_half_a_character_in_a_call_does_not_end_the_conversation(tmp_path: Path, kind: str) -> None:
     call = ToolCall(name="write_file", arguments={"path": "a.py", "content": "x\ud800"})
     turns = (Message(role="assistant", text="\ud800", tool_calls=(call,)), Message(role="tool", text="wrote \udfff"))
-    async with asked(tmp_path, kind) as (server, gateway):
+    async with ask_it(tmp_path, kind) as (server, gateway):
         for number, wish in enumerate(ToolProtocol):
             await gateway.task().complete(ask(*turns, protocol=wish, call_no=number))
         assert server.requests[0].messages[2]["calls"][0]["arguments"]["content"] == "x?"
@@ -444,7 +444,7 @@ async def test_half_a_character_in_a_call_does_not_end_the_conversation(tmp_path
 
 @pytest.mark.parametrize("kind", HTTP)
 async def test_tools_take_their_room_in_budgets(tmp_path: Path, kind: str) -> None:
-    async with asked(tmp_path, kind) as (server, gateway):
+    async with ask_it(tmp_path, kind) as (server, gateway):
         bare = estimate_request(ask(tools=()))
         with pytest.raises(BudgetSpent):
             await gateway.task(tokens=bare + 80).complete(ask())
@@ -454,18 +454,18 @@ async def test_tools_take_their_room_in_budgets(tmp_path: Path, kind: str) -> No
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 async def test_a_call_that_breaks_off_is_paid_for(tmp_path: Path, kind: str) -> None:
-    async with asked(tmp_path, kind) as (server, gateway):
+    async with ask_it(tmp_path, kind) as (server, gateway):
         say(server, calls(("write_file", {"path": "a.py", "content": LONG}), text=""))
         server.fail_next("cut")
         task = gateway.task()
         completion = await task.complete(ask())
-        assert named(completion)[0][0] == "write_file"
+        assert name(completion)[0][0] == "write_file"
         assert task.spent.tokens_out > completion.tokens_out
         assert task.spent.model_calls == 2
 
 
 async def test_the_reply_that_is_replayed_has_its_calls_with_their_ids(tmp_path: Path) -> None:
-    async with asked(tmp_path, "openai") as (server, gateway):
+    async with ask_it(tmp_path, "openai") as (server, gateway):
         say(server, calls(("read_file", {"path": "a.py"}), ("write_file", '{"broken')))
         first = await gateway.task().complete(ask())
         again = await gateway.task().complete(ask())
@@ -491,7 +491,7 @@ async def test_a_model_file_gets_tools_and_their_turns_as_text(tmp_path: Path, n
 
 
 async def test_what_steps_report_changes_the_form_of_the_next_request(tmp_path: Path) -> None:
-    async with asked(tmp_path, "openai") as (server, gateway):
+    async with ask_it(tmp_path, "openai") as (server, gateway):
         assert (await gateway.task().complete(ask())).protocol is NATIVE
         counts = FormCounts(well=7, malformed=3)
         report = FormReport(backend="openai", model=server.model, protocol=NATIVE, counts=counts)

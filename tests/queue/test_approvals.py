@@ -47,7 +47,7 @@ def hold(store: Store, task: Task, *asks: Ask) -> Task:
     return store.queue.wait_for_owner(task.id, task.fence, "needs packages", asks).result()
 
 
-def asked(store: Store, *, open_only: bool = True) -> list[tuple[str, bool | None]]:
+def ask(store: Store, *, open_only: bool = True) -> list[tuple[str, bool | None]]:
     found = store.queue.approvals(open_only=open_only)
     return [(each.ask.subject, each.granted) for each in found]
 
@@ -80,8 +80,8 @@ def test_the_last_answer_lets_the_task_go_on_with_its_attempt(store: Store) -> N
     assert (denied.granted, denied.answer) == (False, "use the standard library")
     assert store.queue.get(task.id).status is Status.QUEUED
     assert again(store).attempt == task.attempt
-    assert asked(store) == []
-    assert asked(store, open_only=False) == [("package:toolz", True), ("package:flask", False)]
+    assert ask(store) == []
+    assert ask(store, open_only=False) == [("package:toolz", True), ("package:flask", False)]
     assert kinds(store) == [Kind.ASKED, Kind.ASKED, Kind.ANSWERED, Kind.ANSWERED]
 
 
@@ -91,7 +91,7 @@ def test_what_was_decided_is_not_asked_again(store: Store) -> None:
     store.queue.decide(store.queue.approvals()[0].id, True).result()
     held = hold(store, again(store), TOOLZ, FLASK)
     assert held.status is Status.WAITING
-    assert asked(store) == [("package:flask", None)]
+    assert ask(store) == [("package:flask", None)]
     store.queue.decide(store.queue.approvals()[0].id, False).result()
     assert hold(store, again(store), TOOLZ, FLASK).status is Status.QUEUED, "nothing is left to ask"
 
@@ -101,7 +101,7 @@ def test_what_is_open_is_not_asked_twice_and_what_is_no_longer_wanted_is_withdra
     hold(store, task, TOOLZ, FLASK)
     kept = store.queue.approvals()[1]
     store.queue.cancel(task.id).result()
-    assert asked(store) == [], "a task that ended waits for nothing"
+    assert ask(store) == [], "a task that ended waits for nothing"
     store.queue.retry(task.id).result()
     hold(store, again(store), FLASK)
     assert store.queue.approvals() == [kept]
@@ -143,7 +143,7 @@ def test_a_stale_worker_asks_nothing(store: Store) -> None:
     task = running(store)
     with pytest.raises(StaleFence):
         store.queue.wait_for_owner(task.id, task.fence - 1, "?", (TOOLZ,)).result()
-    assert asked(store, open_only=False) == []
+    assert ask(store, open_only=False) == []
 
 
 def test_a_question_is_answered_and_the_task_waits_for_the_rest(store: Store) -> None:
@@ -169,7 +169,7 @@ def test_a_question_that_nobody_answers_in_time_is_answered_by_its_default(store
     assert store.queue.get(task.id).status is Status.QUEUED
     assert store.queue.answers(task.id) == [("Which port?", "8080")]
     assert store.queue.assume(store.clock()).result() == 0
-    assert told(store) == ["assumed, as nobody answered: 8080"]
+    assert describe(store) == ["assumed, as nobody answered: 8080"]
 
 
 def test_a_question_takes_an_answer_and_its_default_where_it_is_granted_without(store: Store) -> None:
@@ -184,11 +184,11 @@ def test_a_question_takes_an_answer_and_its_default_where_it_is_granted_without(
         store.queue.answer(package, "yes").result()
     assert store.queue.decide(second, True).result().answer == "8080"
     assert store.queue.decide(package, True).result().answer == ""
-    assert told(store) == ["80", "8080", "package:toolz granted"]
+    assert describe(store) == ["80", "8080", "package:toolz granted"]
     assert store.queue.get(task.id).status is Status.QUEUED
 
 
-def told(store: Store) -> list[str]:
+def describe(store: Store) -> list[str]:
     """Read the answers in the log."""
     return [event.message for event in store.events.after(0, limit=1000) if event.kind is Kind.ANSWERED]
 
@@ -367,7 +367,7 @@ def test_a_finished_task_lists_what_it_was_allowed(store: Store) -> None:
     store.queue.decide(store.queue.approvals()[0].id, True).result()
     task = again(store)
     store.queue.finish(task.id, task.fence, Ending.COMMITTED).result()
-    assert asked(store, open_only=False) == [("package:toolz", True)]
+    assert ask(store, open_only=False) == [("package:toolz", True)]
 
 
 SETUP = Ask(kind=AskKind.SETUP, subject="setup:abc", question="May it run?\n\necho hello")
@@ -377,11 +377,11 @@ def test_a_setup_script_is_asked_for_once_and_one_answer_is_for_all_tasks_of_the
     first, second = running(store, "one", "/repo"), running(store, "two", "/repo", project="web")
     hold(store, first, SETUP)
     hold(store, second, SETUP)
-    assert asked(store) == [("setup:abc", None)]
+    assert ask(store) == [("setup:abc", None)]
     assert kinds(store) == [Kind.ASKED]
     assert store.queue.decision("setup:abc") is None
     store.queue.decide(store.queue.approvals()[0].id, False).result()
-    assert asked(store) == []
+    assert ask(store) == []
     assert {store.queue.get(task.id).status for task in (first, second)} == {Status.QUEUED}
     assert store.queue.decision("setup:abc") is False
     third = running(store, "three", "/repo")

@@ -12,20 +12,20 @@ from nightshift.core.tasks.task import Task, TaskSpec
 from tests.support.store import Store
 
 
-def submitted(store: Store) -> int:
+def submit(store: Store) -> int:
     return store.queue.submit(TaskSpec(description="x")).result().task_id
 
 
-def claimed(store: Store) -> Task:
+def claim(store: Store) -> Task:
     task = store.queue.claim("w").result()
     assert task
     return task
 
 
 def test_what_is_said_is_kept_in_order_with_its_event(store: Store) -> None:
-    number, other = submitted(store), submitted(store)
+    number, other = submit(store), submit(store)
     first = store.queue.say(number, "  Use csv.\n").result()
-    task = claimed(store)
+    task = claim(store)
     second = store.queue.say(number, "And no pandas.", interrupts=False).result()
     assert store.queue.said(number) == (first, second)
     assert store.queue.said(other) == ()
@@ -42,8 +42,8 @@ def test_what_is_said_is_kept_in_order_with_its_event(store: Store) -> None:
 
 
 def test_the_worker_that_runs_it_learns_of_the_newest_that_interrupts(store: Store) -> None:
-    number = submitted(store)
-    task, woken = claimed(store), list[int]()
+    number = submit(store)
+    task, woken = claim(store), list[int]()
     store.queue.on_wake(lambda: woken.append(1))
     owned = [(task.id, task.fence)]
     assert store.queue.heartbeat(owned).result().said == {}
@@ -59,10 +59,10 @@ def test_the_worker_that_runs_it_learns_of_the_newest_that_interrupts(store: Sto
 def test_a_task_that_has_ended_takes_nothing_and_says_what_to_do(store: Store) -> None:
     with pytest.raises(UnknownTask):
         store.queue.say(9, "x").result()
-    done, failed, gone = (submitted(store) for _ in range(3))
-    task = claimed(store)
+    done, failed, gone = (submit(store) for _ in range(3))
+    task = claim(store)
     store.queue.finish(task.id, task.fence, Ending.COMMITTED).result()
-    task = claimed(store)
+    task = claim(store)
     store.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
     store.queue.cancel(gone).result()
     with pytest.raises(IllegalMove, match=r"is done; .* add a task"):
@@ -75,8 +75,8 @@ def test_a_task_that_has_ended_takes_nothing_and_says_what_to_do(store: Store) -
 
 
 def test_a_task_that_is_being_cancelled_takes_nothing(store: Store) -> None:
-    number = submitted(store)
-    claimed(store)
+    number = submit(store)
+    claim(store)
     store.queue.cancel(number).result()
     assert store.queue.get(number).status is Status.RUNNING
     with pytest.raises(IllegalMove, match="being cancelled"):
@@ -85,7 +85,7 @@ def test_a_task_that_is_being_cancelled_takes_nothing(store: Store) -> None:
 
 @pytest.mark.parametrize(("text", "why"), [(" \n", "is empty"), ("x" * (MAX_MESSAGE_CHARS + 1), "4,001 characters")])
 def test_what_is_empty_or_too_long_is_refused_by_its_field(store: Store, text: str, why: str) -> None:
-    number = submitted(store)
+    number = submit(store)
     with pytest.raises(InvalidTask) as refused:
         store.queue.say(number, text).result()
     assert why in refused.value.fields["text"]
@@ -93,7 +93,7 @@ def test_what_is_empty_or_too_long_is_refused_by_its_field(store: Store, text: s
 
 
 def test_there_is_an_end_to_what_a_task_takes(store: Store) -> None:
-    number = submitted(store)
+    number = submit(store)
     for count in range(MOST_MESSAGES):
         store.queue.say(number, str(count)).result()
     with pytest.raises(InvalidTask, match="50 messages"):
@@ -102,6 +102,6 @@ def test_there_is_an_end_to_what_a_task_takes(store: Store) -> None:
 
 def test_secrets_are_not_kept(store: Store) -> None:
     store.mask.learn(["hunter2-hunter2"])
-    number = submitted(store)
+    number = submit(store)
     assert store.queue.say(number, "log in with hunter2-hunter2\x07").result().text == "log in with ***\\x07"
     assert all("hunter2" not in event.message for event in store.events.after(0, limit=99))

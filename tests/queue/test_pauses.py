@@ -22,7 +22,7 @@ SOURCES = st.sampled_from(PauseSource)
 CHANGES = st.lists(st.tuples(st.booleans(), SOURCES) | st.just("resume"), max_size=30)
 
 
-def told(store: Store) -> list[tuple[Kind, str]]:
+def describe(store: Store) -> list[tuple[Kind, str]]:
     return [(event.kind, event.data["source"]) for event in store.events.after(0, limit=99) if "source" in event.data]
 
 
@@ -51,13 +51,13 @@ def test_holding_back_again_renews_the_reason_and_keeps_the_time(store: Store) -
     again = store.queue.add_pause(PauseSource.REVIEW, "21 commits").result()
     assert (again.reason, again.since) == ("21 commits", first.since)
     assert store.queue.add_pause(PauseSource.REVIEW, "21 commits").result() == again
-    assert told(store) == [(Kind.HELD_BACK, "review")]
+    assert describe(store) == [(Kind.HELD_BACK, "review")]
 
 
 def test_letting_go_of_what_does_not_stand_tells_nothing(store: Store) -> None:
     store.queue.remove_pause(PauseSource.QUIET).result()
     store.queue.resume().result()
-    assert told(store) == []
+    assert describe(store) == []
 
 
 def test_the_owner_is_told_of_his_own_pause_as_such(store: Store) -> None:
@@ -66,7 +66,7 @@ def test_the_owner_is_told_of_his_own_pause_as_such(store: Store) -> None:
     assert store.queue.pause_state().state is DaemonState.CHECKPOINT
     store.queue.resume().result()
     pause = [(Kind.PAUSED, "owner"), (Kind.HELD_BACK, "checkpoint")]
-    assert told(store) == [*pause, (Kind.RESUMED, "owner"), (Kind.LET_GO, "checkpoint")]
+    assert describe(store) == [*pause, (Kind.RESUMED, "owner"), (Kind.LET_GO, "checkpoint")]
 
 
 def test_letting_go_wakes_who_waits_for_work(store: Store) -> None:

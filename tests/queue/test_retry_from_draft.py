@@ -30,7 +30,7 @@ STATE = AttemptState(
 JUDGED = replace(STATE, change={"a.py": "x = 1\n"}, verdict=FAILED, iteration=2, feedback="t::b").with_best()
 
 
-def failed(store: Store, *, drafts: bool = True) -> Task:
+def fail(store: Store, *, drafts: bool = True) -> Task:
     """A task whose first attempt ended as stuck, with a draft."""
     store.queue.submit(TaskSpec(description="x")).result()
     task = store.queue.claim("w").result()
@@ -44,36 +44,36 @@ def failed(store: Store, *, drafts: bool = True) -> Task:
     return store.queue.finish(task.id, task.fence, Ending.STUCK, branch="agent/1-x" if drafts else None).result()
 
 
-def claimed(store: Store) -> Task:
+def claim(store: Store) -> Task:
     task = store.queue.claim("w").result()
     assert task
     return task
 
 
 def test_attempts_begin_with_the_draft_until_its_owner_asks_for_a_fresh_one(store: Store) -> None:
-    task = failed(store)
+    task = fail(store)
     assert store.queue.retry(task.id, from_draft=True).result().status is Status.QUEUED
-    second = claimed(store)
+    second = claim(store)
     assert (second.attempt, second.draft_attempt) == (2, 1)
     store.queue.finish(task.id, second.fence, Ending.ERROR, reason="x").result()
     store.clock.advance(3600)
     store.queue.tick().result()
-    third = claimed(store)
+    third = claim(store)
     assert (third.attempt, third.draft_attempt) == (3, 1)
     store.queue.finish(task.id, third.fence, Ending.STUCK).result()
     store.queue.retry(task.id).result()
-    assert claimed(store).draft_attempt == 0
+    assert claim(store).draft_attempt == 0
 
 
 def test_a_task_without_a_draft_is_left_as_it_is(store: Store) -> None:
-    task = failed(store, drafts=False)
+    task = fail(store, drafts=False)
     with pytest.raises(IllegalMove, match="has no draft; retry it without --from-draft"):
         store.queue.retry(task.id, from_draft=True).result()
     assert store.queue.get(task.id).status is Status.FAILED
 
 
 def test_a_draft_whose_steps_were_pruned_says_where_it_is(store: Store) -> None:
-    task = failed(store)
+    task = fail(store)
     late = store.clock.now.replace(year=2030)
     store.db.write(lambda conn: pruning.prune_work(conn, task.id, late, late, "keep_work_days").rows).result()
     with pytest.raises(IllegalMove, match=r"were pruned.*it stays on agent/1-x"):
@@ -81,7 +81,7 @@ def test_a_draft_whose_steps_were_pruned_says_where_it_is(store: Store) -> None:
 
 
 def test_a_task_of_the_hub_is_not_begun_with_a_draft_that_lies_here(store: Store) -> None:
-    task = failed(store)
+    task = fail(store)
     store.queue.shares = lambda _spec: True
     with pytest.raises(IllegalMove, match="the hub's to give to any node"):
         store.queue.retry(task.id, from_draft=True).result()

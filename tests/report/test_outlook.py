@@ -19,7 +19,7 @@ def hours(number: float) -> datetime:
     return NOW + timedelta(hours=number)
 
 
-def known(**more: object) -> Forecast:
+def list_known(**more: object) -> Forecast:
     usual: dict[str, object] = {
         "tasks": 14,
         "measured": 62,
@@ -33,7 +33,7 @@ def known(**more: object) -> Forecast:
 
 
 def test_it_says_how_many_tasks_until_when_and_for_how_much_with_the_range() -> None:
-    found = outlook(known(), NOW)
+    found = outlook(list_known(), NOW)
     assert found.line == f"14 tasks, done about {local(hours(2.2))}, about $0.80 of the $5.00 left today"
     between = f"done between {local(hours(1))} and {local(hours(3))}, $0.55 to $1.20"
     assert found.range == f"{between}, eight times of ten; by the last 62 tasks"
@@ -42,7 +42,7 @@ def test_it_says_how_many_tasks_until_when_and_for_how_much_with_the_range() -> 
 
 def test_a_day_further_away_is_named() -> None:
     far = hours(30)
-    found = outlook(known(done_at=TimeEstimate(low=far, middle=far, high=None)), NOW)
+    found = outlook(list_known(done_at=TimeEstimate(low=far, middle=far, high=None)), NOW)
     assert f"done about {far.astimezone():%a %H:%M %Z}" in found.line
     assert "two weeks from now" in found.range
 
@@ -54,21 +54,21 @@ def test_with_nothing_measured_it_says_so() -> None:
 
 
 def test_what_no_model_can_begin_has_no_forecast() -> None:
-    found = outlook(known(tasks=3, for_model=3), NOW)
+    found = outlook(list_known(tasks=3, for_model=3), NOW)
     assert (found.line, found.range, found.warning) == ("3 tasks, 3 of them wait for a model", "", "")
-    assert "done about" in outlook(known(tasks=3, for_model=2), NOW).line
+    assert "done about" in outlook(list_known(tasks=3, for_model=2), NOW).line
 
 
 def test_a_cost_without_prices_is_not_made_up() -> None:
-    assert "cost not known" in outlook(known(cost_usd=None), NOW).line
+    assert "cost not known" in outlook(list_known(cost_usd=None), NOW).line
 
 
 def test_the_model_is_named_whose_tasks_were_measured() -> None:
-    assert outlook(known(model="openai=m"), NOW).range.endswith("; by the last 62 tasks of openai=m")
+    assert outlook(list_known(model="openai=m"), NOW).range.endswith("; by the last 62 tasks of openai=m")
 
 
 def test_a_budget_that_will_not_do_is_said_in_place_of_a_wrong_end() -> None:
-    found = outlook(known(used_up_at=hours(1.5), fit_budget=8), NOW)
+    found = outlook(list_known(used_up_at=hours(1.5), fit_budget=8), NOW)
     assert found.warning == (
         f"The day's budget is used up about {local(hours(1.5))}; 6 tasks will wait until {local(DAY_END)}, "
         "when the next day's begins."
@@ -78,7 +78,7 @@ def test_a_budget_that_will_not_do_is_said_in_place_of_a_wrong_end() -> None:
 
 
 def test_while_tasks_are_held_back_no_time_is_told() -> None:
-    found = outlook(known(used_up_at=hours(1.5), fit_budget=8), NOW, is_held=True)
+    found = outlook(list_known(used_up_at=hours(1.5), fit_budget=8), NOW, is_held=True)
     assert found.line == "14 tasks, about 2 h 10 min of work, about $0.80 of the $5.00 left today"
     assert found.range.startswith("1 h to 3 h of work")
     assert found.warning == ""
@@ -86,7 +86,7 @@ def test_while_tasks_are_held_back_no_time_is_told() -> None:
 
 def test_what_waits_for_its_owner_or_a_model_is_told() -> None:
     assert outlook(Forecast(tasks=0, for_owner=2), NOW).line == "2 tasks wait for you"
-    assert outlook(known(for_owner=1, for_model=3), NOW).line.endswith(
+    assert outlook(list_known(for_owner=1, for_model=3), NOW).line.endswith(
         "3 of them wait for a model, 1 more waits for you"
     )
     assert outlook(Forecast(tasks=0, for_later=1), NOW).line == "1 task for later"
@@ -95,5 +95,5 @@ def test_what_waits_for_its_owner_or_a_model_is_told() -> None:
 
 def test_a_length_that_is_always_the_same_is_no_range() -> None:
     same = Estimate(low=3600.0, middle=3601.0, high=3602.0)
-    found = outlook(known(takes_s=same), NOW, is_held=True)
+    found = outlook(list_known(takes_s=same), NOW, is_held=True)
     assert found.range == "$0.55 to $1.20, eight times of ten; by the last 62 tasks"

@@ -15,7 +15,7 @@ from nightshift.storage.memory.signature import signature
 AT = datetime(2026, 11, 25, 3, tzinfo=UTC)
 
 
-def failed(
+def fail(
     number: int, error: str = "", *, ending: Ending = Ending.GAVE_UP, reason: str = "", blocker: int | None = None
 ) -> FailedTask:
     return FailedTask(
@@ -31,7 +31,7 @@ def ids(tasks: Sequence[FailedTask]) -> list[list[int]]:
 def test_the_same_mistake_in_other_functions_with_other_values_is_one_cause() -> None:
     shop = "Traceback (most recent call last):\n  File \"/w/shop.py\", line 3, in total\nKeyError: 'price'"
     till = "Traceback (most recent call last):\n  File \"/w/till.py\", line 90, in close\nKeyError: 'sum'"
-    assert ids([failed(1, shop), failed(2, "TypeError: no"), failed(3, till)]) == [[1, 3], [2]]
+    assert ids([fail(1, shop), fail(2, "TypeError: no"), fail(3, till)]) == [[1, 3], [2]]
 
 
 @pytest.mark.parametrize(
@@ -52,33 +52,33 @@ def test_the_same_mistake_in_other_functions_with_other_values_is_one_cause() ->
 )  # fmt: skip
 def test_values_and_names_of_functions_make_no_cause_of_their_own(errors: list[str]) -> None:
     others = ["AssertionError: assert 'Ann' == 'ann'", "KeyError: 'x'", "AssertionError: assert 3 < 2", "TypeError: no"]
-    causes = clustered([failed(number, error) for number, error in enumerate([*errors, *others])])
+    causes = clustered([fail(number, error) for number, error in enumerate([*errors, *others])])
     assert [len(cause.tasks) for cause in causes] == [len(errors), 1, 1, 1, 1]
 
 
 def test_each_missing_module_is_a_cause_of_its_own() -> None:
     told = "ModuleNotFoundError: No module named 'httpx.auth'"
-    tasks = [failed(1, told), failed(2, told.replace("httpx.auth", "yaml")), failed(3, told.replace(".auth", ""))]
+    tasks = [fail(1, told), fail(2, told.replace("httpx.auth", "yaml")), fail(3, told.replace(".auth", ""))]
     causes = clustered(tasks)
     assert [(cause.module, len(cause.tasks)) for cause in causes] == [("httpx", 2), ("yaml", 1)]
-    assert clustered([failed(1, "Error: Cannot find module '@scope/left-pad'")])[0].module == "@scope/left-pad"
+    assert clustered([fail(1, "Error: Cannot find module '@scope/left-pad'")])[0].module == "@scope/left-pad"
 
 
 def test_without_a_failure_of_its_own_the_reason_says_the_cause() -> None:
-    away = [failed(n, ending=Ending.ERROR, reason=f"no model answered in {n} s") for n in (4, 5)]
-    spent = failed(6, ending=Ending.BUDGET, reason="no model answered in 4 s")
+    away = [fail(n, ending=Ending.ERROR, reason=f"no model answered in {n} s") for n in (4, 5)]
+    spent = fail(6, ending=Ending.BUDGET, reason="no model answered in 4 s")
     assert ids([*away, spent]) == [[4, 5], [6]]
 
 
 def test_a_crash_is_no_matter_of_the_test_that_failed_before_it() -> None:
     same = "AssertionError: assert 1 == 2"
-    assert ids([failed(1, same), failed(2, same, ending=Ending.CRASHED, reason="the worker died")]) == [[1], [2]]
+    assert ids([fail(1, same), fail(2, same, ending=Ending.CRASHED, reason="the worker died")]) == [[1], [2]]
 
 
 def test_what_failed_for_the_sake_of_another_task_belongs_to_its_cause() -> None:
-    first = failed(1, "KeyError: 'a'")
-    second = failed(2, ending=Ending.DEPENDENCY, reason="task 1 failed", blocker=1)
-    third = failed(3, ending=Ending.DEPENDENCY, reason="task 2 failed", blocker=2)
+    first = fail(1, "KeyError: 'a'")
+    second = fail(2, ending=Ending.DEPENDENCY, reason="task 1 failed", blocker=1)
+    third = fail(3, ending=Ending.DEPENDENCY, reason="task 2 failed", blocker=2)
     (cause,) = clustered(
         [
             first,
@@ -92,12 +92,12 @@ def test_what_failed_for_the_sake_of_another_task_belongs_to_its_cause() -> None
 
 
 def test_a_cause_keeps_its_id_whatever_else_failed() -> None:
-    one, other = failed(2, "KeyError: 'a'"), failed(1, "ValueError: b")
+    one, other = fail(2, "KeyError: 'a'"), fail(1, "ValueError: b")
     assert clustered([one])[0].id == clustered([one, other])[1].id
 
 
 @given(st.lists(st.sampled_from(["KeyError: 'a'", "ValueError: 3", "", "assert 1 == 2"]), max_size=12))
 def test_each_failed_task_has_exactly_one_cause_and_the_commonest_comes_first(errors: list[str]) -> None:
-    found = ids([failed(number, error) for number, error in enumerate(errors, 1)])
+    found = ids([fail(number, error) for number, error in enumerate(errors, 1)])
     assert sorted(number for group in found for number in group) == list(range(1, len(errors) + 1))
     assert [len(group) for group in found] == sorted(map(len, found), reverse=True)

@@ -24,7 +24,7 @@ DRAFT = Commit(
 )  # fmt: skip
 
 
-def failed(history: History, *, drafts: bool = True) -> Task:
+def fail(history: History, *, drafts: bool = True) -> Task:
     """A task that ends as stuck, with a draft."""
     history.store.queue.submit(parse_spec({"description": "Add sums"})).result()
     task = history.store.queue.claim("w").result()
@@ -43,9 +43,9 @@ def summary(history: History) -> Summary:
 
 def test_the_brief_counts_drafts_apart(history: History) -> None:
     history.clock.now = FIRST
-    failed(history)
-    failed(history)
-    failed(history, drafts=False)
+    fail(history)
+    fail(history)
+    fail(history, drafts=False)
     found = brief.read(history.store.db, FIRST, history.clock.now + timedelta(seconds=1))
     assert (found.figures.landed, found.figures.on_branch, found.figures.drafts, found.figures.unread) == (0, 0, 2, 0)
     assert "3 failed (all for one cause), 2 drafts" in found.line
@@ -55,7 +55,7 @@ def test_the_brief_counts_drafts_apart(history: History) -> None:
 
 def test_the_report_lists_each_with_its_tests_and_what_to_do(history: History) -> None:
     history.clock.now = FIRST
-    task = failed(history)
+    task = fail(history)
     found = summary(history)
     assert (found.commits.total.commits, tell_brief(found).drafts) == (0, 1)
     text = render(found)
@@ -67,7 +67,7 @@ def test_the_report_lists_each_with_its_tests_and_what_to_do(history: History) -
 
 def test_a_draft_of_a_task_that_was_done_later_is_not_listed(history: History) -> None:
     history.clock.now = FIRST
-    task = failed(history)
+    task = fail(history)
     history.store.queue.retry(task.id).result()
     again = history.store.queue.claim("w").result()
     assert again

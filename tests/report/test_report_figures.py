@@ -32,22 +32,22 @@ UNTIL = FIRST + WEEK
 HOUR = timedelta(hours=1)
 
 
-def told(history: History, since: datetime = FIRST, until: datetime = UNTIL) -> Summary:
+def describe(history: History, since: datetime = FIRST, until: datetime = UNTIL) -> Summary:
     return summarise(history.store.db, since, until)
 
 
-def claimed(history: History, **fields: object) -> Task:
+def claim(history: History, **fields: object) -> Task:
     history.store.queue.submit(parse_spec({"description": "do it", **fields})).result()
     task = history.store.queue.claim("w").result()
     assert task
     return task
 
 
-def done(history: History, task: Task) -> None:
+def finish(history: History, task: Task) -> None:
     history.store.queue.finish(task.id, task.fence, Ending.NO_CHANGE, iterations=1).result()
 
 
-def committed(history: History, task: Task, *files: str, **fields: object) -> str:
+def commit_files(history: History, task: Task, *files: str, **fields: object) -> str:
     """A commit of a task that is claimed; its id."""
     changed = tuple(ChangedFile(path=path, added=10, removed=2) for path in files)
     commit = Commit(
@@ -60,14 +60,14 @@ def committed(history: History, task: Task, *files: str, **fields: object) -> st
 
 
 def test_a_wait_is_from_when_a_task_might_have_begun(history: History) -> None:
-    first = claimed(history)
+    first = claim(history)
     history.store.queue.submit(parse_spec({"description": "later"})).result()
     history.clock.advance(100)
-    done(history, first)
+    finish(history, first)
     second = history.store.queue.claim("w").result()
     assert second
-    done(history, second)
-    tasks = told(history).tasks
+    finish(history, second)
+    tasks = describe(history).tasks
     assert (tasks.queue_wait_s.median, tasks.queue_wait_s.most) == (50, 100)
 
 
@@ -78,19 +78,19 @@ def test_the_time_that_a_task_was_to_rest_is_no_wait(history: History) -> None:
     history.store.queue.tick().result()
     task = history.store.queue.claim("w").result()
     assert task
-    done(history, task)
-    assert told(history).tasks.queue_wait_s.most == 30
+    finish(history, task)
+    assert describe(history).tasks.queue_wait_s.most == 30
 
 
 def test_failed_tasks_are_grouped_by_their_cause_as_in_the_brief(history: History) -> None:
-    task = claimed(history)
+    task = claim(history)
     history.store.queue.finish(task.id, task.fence, Ending.REFUSED, reason="no such branch").result()
     for number in range(3):
-        task = claimed(history)
-        history.failed(task, _judged("AssertionError", f"assert {number} == {number + 1}"), 0)
+        task = claim(history)
+        history.failed(task, _judge_change("AssertionError", f"assert {number} == {number + 1}"), 0)
         reason = f"Gave up after {4 + number} tries, the limit."
         history.store.queue.finish(task.id, task.fence, Ending.GAVE_UP, reason=reason).result()
-    found = told(history)
+    found = describe(history)
     assert [(cause.title, cause.ending, len(cause.tasks)) for cause in found.tasks.causes] == [
         ("AssertionError: assert 0 == 1", Ending.GAVE_UP, 3),
         ("no such branch", Ending.REFUSED, 1),
@@ -99,11 +99,11 @@ def test_failed_tasks_are_grouped_by_their_cause_as_in_the_brief(history: Histor
 
 
 def test_a_task_that_failed_for_another_one_is_counted_with_that_ones_cause(history: History) -> None:
-    first = claimed(history)
+    first = claim(history)
     history.store.queue.submit(parse_spec({"description": "go on", "depends_on": [first.id]})).result()
-    history.failed(first, _judged("AssertionError", "assert 0 == 1"), 0)
+    history.failed(first, _judge_change("AssertionError", "assert 0 == 1"), 0)
     history.store.queue.finish(first.id, first.fence, Ending.GAVE_UP, reason="Gave up.").result()
-    found = told(history)
+    found = describe(history)
     (cause,) = found.tasks.causes
     assert (cause.title, len(cause.tasks)) == ("AssertionError: assert 0 == 1", 2)
     assert "2 failed (all for one cause)" in brief.line(tell_brief(found))
@@ -120,7 +120,7 @@ def test_pauses_are_those_that_stood_at_the_end(history: History) -> None:
     queue.pause("lunch").result()
     history.clock.now = UNTIL + HOUR
     queue.resume().result()
-    found = told(history).daemon
+    found = describe(history).daemon
     assert found.standing == [PauseSource.OWNER, PauseSource.REVIEW]
 
 
@@ -131,13 +131,13 @@ def test_a_life_that_ends_without_a_word_is_a_crash(history: History) -> None:
         history.tell(kind, "")
     history.clock.now = UNTIL - HOUR
     history.tell(Kind.DAEMON_STARTED, "")
-    found = told(history).daemon
+    found = describe(history).daemon
     assert (found.starts, found.crashes) == (3, 1)
 
 
 def test_asks_are_counted_with_how_long_they_waited(history: History) -> None:
     for granted in (True, False, None):
-        task = claimed(history)
+        task = claim(history)
         ask = Ask(kind=AskKind.PACKAGE, subject=f"package:toolz-{task.id}", question="?")
         history.store.queue.wait_for_owner(task.id, task.fence, "waits", [ask]).result()
         (open_ask,) = history.store.queue.approvals(task_id=task.id)
@@ -146,49 +146,49 @@ def test_asks_are_counted_with_how_long_they_waited(history: History) -> None:
             history.store.queue.decide(open_ask.id, granted=granted).result()
             again = history.store.queue.claim("w").result()
             assert again
-            done(history, again)
-    asks = told(history).guards.asks
+            finish(history, again)
+    asks = describe(history).guards.asks
     assert (asks.asked, asks.granted, asks.denied, asks.still_open) == (3, 1, 1, 1)
     assert (asks.wait_s.median, asks.by_kind) == (600, {"package": 3})
     assert asks.open_s.most == (UNTIL - FIRST).total_seconds() - 1200
-    assert "1 decision" in render(told(history))
+    assert "1 decision" in render(describe(history))
 
 
 def test_what_was_stopped_is_told_from_failures_that_stay(history: History) -> None:
     errors = [("python.os-system", "hands a text to a shell"), ("Timeout", "60 s"), ("package.unknown", "no such"),
               ("AssertionError", "assert 1 == 2"), ("http.client", "not of ours")]  # fmt: skip
     for kind, message in errors:
-        history.failed(claimed(history), _judged(kind, message), 0)
+        history.failed(claim(history), _judge_change(kind, message), 0)
     history.tell(Kind.COMMAND_BLOCKED, "", pattern="git push --force*")
-    found = told(history).guards
+    found = describe(history).guards
     assert (found.blocked, found.killed) == ({"package.unknown": 1, "python.os-system": 1}, {"ran too long": 1})
     assert found.commands == {"git push --force*": 1}
 
 
-def _judged(kind: str, message: str) -> AttemptState:
+def _judge_change(kind: str, message: str) -> AttemptState:
     return AttemptState(phase=Phase.REFLECTING, base="b", iteration=1, verdict=verdict(False, (kind, message, "")))
 
 
 def test_an_unknown_price_is_never_a_number(history: History) -> None:
     history.models = (("ollama", "small", None),)
     history.task(1.0)
-    page = render(told(history))
+    page = render(describe(history))
     assert "whose price is not known" in page
     assert "0.00" not in page
 
 
 def test_ranks_look_at_what_happened_around_a_commit(history: History) -> None:
     signs = Signs(packages={"toolz": "1.0"})
-    failing = replace(_judged("KeyError", "'a'"), change={"src/a.py": "x\n", "src/b.py": "x\n"})
-    asyncio.run(history.memory.remember(replace(failing, change={"src/b.py": "x\n"}), claimed(history).id, "x"))
+    failing = replace(_judge_change("KeyError", "'a'"), change={"src/a.py": "x\n", "src/b.py": "x\n"})
+    asyncio.run(history.memory.remember(replace(failing, change={"src/b.py": "x\n"}), claim(history).id, "x"))
     history.clock.advance(60)
-    commit = committed(history, claimed(history), "src/a.py", signs=signs)
-    committed(history, claimed(history), "src/c.py", "src/b.py", signs=signs)
+    commit = commit_files(history, claim(history), "src/a.py", signs=signs)
+    commit_files(history, claim(history), "src/c.py", "src/b.py", signs=signs)
     failing = replace(failing, change={"src/a.py": "x\n"})
     history.clock.advance(60)
-    asyncio.run(history.memory.remember(failing, claimed(history).id, "x"))
+    asyncio.run(history.memory.remember(failing, claim(history).id, "x"))
     history.tell(Kind.REGRESSION, "", Level.ERROR, commit=commit, tests=["test_a.py::test"])
-    first, second = told(history).commits.ranked
+    first, second = describe(history).commits.ranked
     assert [reason.weight for reason in first.reasons] == ["regression", "package", "later_failures"]
     assert first.points == sum(WEIGHTS[name].points for name in ("regression", "package", "later_failures"))
     assert (second.commit.task_id, second.reasons) == (3, [])
@@ -197,8 +197,8 @@ def test_ranks_look_at_what_happened_around_a_commit(history: History) -> None:
 def test_repositories_are_told_apart_by_the_ends_of_their_paths(history: History) -> None:
     names = short_names(["", "/home/a/shop", "/home/b/shop", "/srv/site"])
     assert list(names.values()) == ["workspace", "a/shop", "b/shop", "site"]
-    committed(history, claimed(history, repo="/home/a/shop"), "a.py")
-    page = render(told(history))
+    commit_files(history, claim(history, repo="/home/a/shop"), "a.py")
+    page = render(describe(history))
     assert "| shop " in page
     assert "./cli.py verify 000000000000 --repo /home/a/shop" in page
 
@@ -206,13 +206,13 @@ def test_repositories_are_told_apart_by_the_ends_of_their_paths(history: History
 def test_memory_is_compared_by_the_lot_of_each_attempt(history: History) -> None:
     history.week(30)
     history.week(30)
-    first, second = told(history).learning, told(history, UNTIL, UNTIL + WEEK).learning
+    first, second = describe(history).learning, describe(history, UNTIL, UNTIL + WEEK).learning
     assert first.uplift == first.lately
     assert min(second.lately.shown.whole, second.lately.control.whole) > 2
     for arm in ("shown", "control"):
         so_far, lately, before = (getattr(each, arm) for each in (second.uplift, second.lately, first.uplift))
         assert (so_far.part, so_far.whole) == (lately.part + before.part, lately.whole + before.whole)
-    assert "Too few to tell" in render(told(history))
+    assert "Too few to tell" in render(describe(history))
 
 
 def test_a_lot_that_tells_enough_gives_its_difference(history: History) -> None:
@@ -225,16 +225,16 @@ def test_a_lot_that_tells_enough_gives_its_difference(history: History) -> None:
             conn.execute(insert, (task, *(("shown", at, 1, 1, 100, ended) if task % 3 else control)))
 
     history.store.db.write(job).result()
-    page = render(told(history))
+    page = render(describe(history))
     assert "Attempts with lessons were solved more often" in page
-    assert told(history, FIRST, FIRST + timedelta(hours=60)).learning.uplift.shown.whole == 40
+    assert describe(history, FIRST, FIRST + timedelta(hours=60)).learning.uplift.shown.whole == 40
 
 
 @pytest.mark.parametrize("skill", [0.3, 0.9])
 def test_a_whole_history_has_a_report_with_every_section(history: History, skill: float) -> None:
     for _ in range(2):
         history.week(15, skill=skill)
-    page = render(told(history, UNTIL, UNTIL + WEEK))
+    page = render(describe(history, UNTIL, UNTIL + WEEK))
     heads = [line for line in page.splitlines() if line.startswith("## ")]
     assert heads == [
         "## Recommendations", "## Commits worth reading", "## Tasks", "## Models", "## Git activity",
@@ -244,12 +244,12 @@ def test_a_whole_history_has_a_report_with_every_section(history: History, skill
 
 def test_no_secret_of_a_task_reaches_a_page(history: History) -> None:
     secret, shaped = "correct-horse-battery", "sk-" + "a1" * 12
-    task = claimed(history, description=f"use {secret} and {shaped}")
+    task = claim(history, description=f"use {secret} and {shaped}")
     history.clock.advance(5)
     reason = f"no answer to {secret}"
     history.store.queue.finish(task.id, task.fence, Ending.REFUSED, reason=reason).result()
-    page = render(told(history), Masker([secret]))
+    page = render(describe(history), Masker([secret]))
     assert secret not in page
     assert shaped not in page
     assert "use *** and ***" in page.replace("\\", "")
-    assert shaped not in render(told(history))
+    assert shaped not in render(describe(history))

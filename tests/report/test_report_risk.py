@@ -26,7 +26,7 @@ SAFE = CommitRow(
 LOSES = Remark(path="src/words.py", line=3, gravity=Gravity.CRITICAL, reason="it loses the last word")
 
 
-def sized(lines: int, files: int = 1) -> tuple[ChangedFile, ...]:
+def size(lines: int, files: int = 1) -> tuple[ChangedFile, ...]:
     first = ChangedFile(path="src/a0.py", added=lines, removed=0)
     return (first, *(ChangedFile(path=f"src/a{n}.py", added=0, removed=0) for n in range(1, files)))
 
@@ -45,9 +45,9 @@ CASES = [
     ("removed", replace(SAFE, label="removed"), Around(), 4),
     ("tests_passed", replace(SAFE, label="tests_passed"), Around(), 8),
     ("unjudged", replace(SAFE, label=""), Around(), 30),
-    ("size", replace(SAFE, files=sized(50)), Around(), 4),
-    ("size", replace(SAFE, files=sized(100_000)), Around(), 20),
-    ("spread", replace(SAFE, files=sized(1, 5)), Around(), 4),
+    ("size", replace(SAFE, files=size(50)), Around(), 4),
+    ("size", replace(SAFE, files=size(100_000)), Around(), 20),
+    ("spread", replace(SAFE, files=size(1, 5)), Around(), 4),
     ("sensitive", replace(SAFE, files=(ChangedFile(path="app/auth/a.py", added=1, removed=0),)), Around(), 15),
     ("unknown", replace(SAFE, files=None), Around(), 6),
     ("iterations", replace(SAFE, iterations=5), Around(), 4),
@@ -81,7 +81,7 @@ def test_every_weight_is_tried_here_and_says_why() -> None:
 
 
 def test_the_weightiest_reason_comes_first_and_the_level_follows_the_sum() -> None:
-    risky = replace(SAFE, label="self_tested", iterations=9, files=sized(100_000))
+    risky = replace(SAFE, label="self_tested", iterations=9, files=size(100_000))
     found = rank(risky, Around())
     assert [reason.weight for reason in found.reasons] == ["self_tested", "size", "iterations"]
     assert (found.points, found.level) == (57, Level.HIGH)

@@ -10,8 +10,8 @@ import pytest
 
 from nightshift.core.isolation import Ended, SandboxJob, SandboxLimits
 from nightshift.sandbox.bubblewrap import STILL, BubblewrapSandbox
-from tests.support.processes import mark, started
-from tests.support.sandboxes import bubblewrap, hierarchy, opened, own_groups
+from tests.support.processes import mark, start
+from tests.support.sandboxes import bubblewrap, hierarchy, open_it, own_groups
 
 SHELL = ("/bin/sh", "-c")
 THERE = [
@@ -68,7 +68,7 @@ print(json.dumps([before, read() == before, [path for path in before if written(
 
 @pytest.mark.parametrize("name", ["bubblewrap", "nested"])
 async def test_counters_of_the_whole_machine_stand_still(name: str, folder: Path) -> None:
-    async with opened(name, folder) as box:
+    async with open_it(name, folder) as box:
         found = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", COUNTED, json.dumps(THERE))))
     seen, still, written = json.loads(found.stdout)
     assert seen == {path: STILL.get(path, "") for path in THERE}
@@ -80,7 +80,7 @@ async def test_counters_of_the_whole_machine_stand_still(name: str, folder: Path
 @pytest.mark.parametrize("name", ["bubblewrap", "nested"])
 async def test_programs_find_the_processors_on_still_counters(name: str, folder: Path) -> None:
     code = "import os; print(os.cpu_count(), len(open('/proc/stat').read().split('cpu')) - 2)"
-    async with opened(name, folder) as box:
+    async with open_it(name, folder) as box:
         found = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", code)))
     assert found.stdout.decode() == f"{os.cpu_count()} {os.cpu_count()}\n"
 
@@ -97,7 +97,7 @@ async def test_the_memory_of_a_job_is_measured_where_there_are_groups(box: Bubbl
 async def test_the_launcher_itself_has_an_empty_environment(box: BubblewrapSandbox) -> None:
     word = mark()
     running = asyncio.create_task(box.run(shell(f"sleep {word}")))
-    await started(word)
+    await start(word)
     seen = await asyncio.to_thread(environments_of, word)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):

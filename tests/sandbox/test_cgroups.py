@@ -15,7 +15,7 @@ from tests.support.sandboxes import hierarchy, own_groups
 APART = Path("/sys/fs/cgroup/cpuacct/nightshift-test")
 
 
-def made_apart() -> Group:
+def make_apart() -> Group:
     """A group in the hierarchy that only counts processor time."""
     APART.mkdir()
     return Group((APART,))
@@ -130,7 +130,7 @@ async def test_a_group_tells_what_processor_time_was_used_also_by_what_nobody_wa
     group = place.create(SandboxLimits())
     counting = group
     if group.cpu_s() is None:  # version 1 with a hierarchy of its own for this
-        counting = made_apart()
+        counting = make_apart()
     burn = "import os, signal, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nif os.fork() == 0:\n"
     burn += "    while time.process_time() < 0.3:\n        pass\n    os._exit(0)\ntime.sleep(0.01)\nos.wait()\n"
     try:

@@ -22,7 +22,7 @@ from nightshift.sandbox import choose, docker_engine, docker_image, launcher, se
 from nightshift.sandbox.docker import DockerSandbox
 from nightshift.sandbox.docker_engine import Streams
 from tests.support import engine
-from tests.support.processes import alive, mark, started
+from tests.support.processes import alive, mark, start
 from tests.support.sandboxes import docker, runtime
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -220,7 +220,7 @@ async def test_containers_of_a_dead_daemon_are_removed_and_those_of_a_living_one
     word = mark()
     argv = [sys.executable, "-c", DAEMON, engine.host(), box._image, f"sleep {word}", *runtime().python]
     daemon = await asyncio.create_subprocess_exec(*argv, cwd=ROOT)
-    await started(word)
+    await start(word)
     assert await asyncio.to_thread(box._engine.reap) == 0
     assert alive(word)
     daemon.send_signal(signal.SIGKILL)

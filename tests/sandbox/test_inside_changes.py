@@ -13,7 +13,7 @@ import pytest
 from nightshift.sandbox.inside import changes, files
 
 
-def unpacked(texts: Mapping[str, str]) -> changes.Before:
+def unpack(texts: Mapping[str, str]) -> changes.Before:
     """The files in the working folder."""
     files.write(((path, text.encode()) for path, text in texts.items()), ())
     return changes.Before(
@@ -30,7 +30,7 @@ def test_folders_that_changed_places_hold_other_files_of_the_same_size_and_time(
     for _ in range(200):  # until both are of one tick of the clock
         shutil.rmtree("one", ignore_errors=True)
         shutil.rmtree("two", ignore_errors=True)
-        before = unpacked({"one/x": "1", "two/x": "2"})
+        before = unpack({"one/x": "1", "two/x": "2"})
         if before.stamps["one/x"][1:] == before.stamps["two/x"][1:]:
             break
     before.newest += 1
@@ -40,7 +40,7 @@ def test_folders_that_changed_places_hold_other_files_of_the_same_size_and_time(
 
 
 def test_what_was_changed_while_the_clock_stood_still_is_read() -> None:
-    before = unpacked({"a": "1", "b": "2"})
+    before = unpack({"a": "1", "b": "2"})
     Path("a").write_text("3")
     before.stamps["a"] = changes.stamp(os.lstat("a"))
     before.newest = before.stamps["a"][2]
@@ -48,7 +48,7 @@ def test_what_was_changed_while_the_clock_stood_still_is_read() -> None:
 
 
 def test_only_what_was_touched_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = unpacked({"a": "1", "b": "2"})
+    before = unpack({"a": "1", "b": "2"})
     before.newest += 1
     Path("b").write_text("2")
     read, content = list[str](), changes.content

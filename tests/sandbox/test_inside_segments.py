@@ -11,7 +11,7 @@ from nightshift.sandbox.inside.segments import DROPPED, KEPT, NAME, SEGMENT, Seg
 TOKEN = b"--mark--"
 
 
-def taken(*pieces: bytes) -> Segments:
+def take(*pieces: bytes) -> Segments:
     segments = Segments(TOKEN)
     for piece in pieces:
         segments.extend(piece)
@@ -24,7 +24,7 @@ def line(name: bytes) -> bytes:
 
 def test_output_is_told_apart_by_test_and_cut_from_the_front() -> None:
     output = b"before" + line(b"a") + b"first" + line(b"") + line(b"b") + b"x" * 9000 + b"end"
-    found = taken(output).kept()
+    found = take(output).kept()
     assert (found[""], found["a"]) == ("before", "first")
     assert len(found["b"]) == SEGMENT
     assert found["b"].endswith("end")
@@ -32,11 +32,11 @@ def test_output_is_told_apart_by_test_and_cut_from_the_front() -> None:
 
 def test_what_a_test_printed_is_dropped_where_nobody_asks_for_it() -> None:
     stream = line(b"a") + b"unasked" + line(DROPPED) + b"between" + line(b"b") + b"asked" + line(b"") + b"behind"
-    assert taken(stream).kept() == {"": "betweenbehind", "b": "asked"}
+    assert take(stream).kept() == {"": "betweenbehind", "b": "asked"}
 
 
 def test_its_length_is_that_of_the_segment_it_is_in() -> None:
-    segments = taken(b"x" * 5000, line(b"a") + b"yy")
+    segments = take(b"x" * 5000, line(b"a") + b"yy")
     assert len(segments) == 2
     segments.extend(b"y" * 5000)
     assert len(segments) == 5002
@@ -44,14 +44,14 @@ def test_its_length_is_that_of_the_segment_it_is_in() -> None:
 
 def test_few_bytes_are_kept_and_what_was_running_is_among_them() -> None:
     many = b"".join(line(b"%d" % number) + b"x" * SEGMENT + line(b"") for number in range(1000))
-    found = taken(many, line(b"last") + b"here").kept()
+    found = take(many, line(b"last") + b"here").kept()
     assert sum(map(len, found.values())) <= KEPT + 2 * SEGMENT
     assert found["0"] == "x" * SEGMENT
     assert found["last"] == "here"
 
 
 def test_an_id_that_never_ends_costs_no_memory() -> None:
-    segments = taken(*[TOKEN + b"n" * NAME, *[b"n" * NAME] * 10])
+    segments = take(*[TOKEN + b"n" * NAME, *[b"n" * NAME] * 10])
     assert len(segments) == 10 * NAME
     assert list(segments.kept()) == ["n" * NAME]
 
@@ -90,11 +90,11 @@ def test_it_does_not_matter_in_which_pieces_a_stream_comes(case: tuple[bytes, li
         for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
             yield stream[start:end]
 
-    assert taken(*pieces()).kept() == whole(stream)
+    assert take(*pieces()).kept() == whole(stream)
 
 
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_bytes_that_are_no_text_are_shown_as_such(size: int) -> None:
     stream = line(b"a") + b"\xff\xfe end" + line(b"")
-    found = taken(*(stream[n : n + size] for n in range(0, len(stream), size))).kept()
+    found = take(*(stream[n : n + size] for n in range(0, len(stream), size))).kept()
     assert found == {"a": "\ufffd\ufffd end"}

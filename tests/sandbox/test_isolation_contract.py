@@ -23,8 +23,8 @@ from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.sandbox.isolation import Isolation
 from nightshift.sandbox.trees import lay_out
 from nightshift.verdict.runner import SuiteRunner
-from tests.support.processes import alive, mark, started
-from tests.support.sandboxes import ISOLATIONS, opened, runtime
+from tests.support.processes import alive, mark, start
+from tests.support.sandboxes import ISOLATIONS, open_it, runtime
 from tests.support.trees import TextTree
 
 STRONG = ("bubblewrap", "nested", "docker")
@@ -33,13 +33,13 @@ LIMITS = SandboxLimits(wall_s=10, memory_mb=128, pids=64)
 
 @pytest.fixture(params=ISOLATIONS)
 async def box(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[Sandbox]:
-    async with opened(request.param, folder) as sandbox:
+    async with open_it(request.param, folder) as sandbox:
         yield sandbox
 
 
 @pytest.fixture(params=STRONG)
 async def strong(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[Isolation]:
-    async with opened(request.param, folder) as sandbox:
+    async with open_it(request.param, folder) as sandbox:
         yield cast(Isolation, sandbox)
 
 
@@ -52,7 +52,7 @@ def python(code: str, **more: object) -> SandboxJob:
     return replace(job, **more)  # type: ignore[arg-type]
 
 
-def staged(folder: Path, files: dict[str, str]) -> Path:
+def stage(folder: Path, files: dict[str, str]) -> Path:
     folder.mkdir()
     for name, text in files.items():
         (folder / name).write_text(text)
@@ -66,8 +66,8 @@ def layer(folder: Path, files: dict[str, str], size_mb: int = 0) -> Layer:
 
 
 async def test_a_command_runs_in_a_private_copy(box: Sandbox, folder: Path) -> None:
-    first = staged(folder / "first", {"name.txt": "first", "kept.txt": "kept"})
-    second = staged(folder / "second", {"name.txt": "second"})
+    first = stage(folder / "first", {"name.txt": "first", "kept.txt": "kept"})
+    second = stage(folder / "second", {"name.txt": "second"})
     script = "cat name.txt kept.txt - $0/kept.txt; echo changed > kept.txt; id -u"
     argv = ("/bin/sh", "-c", script, "/shown")
     mounts = (Mount(host=first, inside="/shown"),)
@@ -81,7 +81,7 @@ async def test_a_command_runs_in_a_private_copy(box: Sandbox, folder: Path) -> N
 
 
 async def test_a_shown_folder_cannot_be_changed(box: Sandbox, folder: Path) -> None:
-    shown = staged(folder / "shown", {"kept.txt": "kept"})
+    shown = stage(folder / "shown", {"kept.txt": "kept"})
     argv = ("/bin/sh", "-c", "echo x > $0/kept.txt; echo x > $0/new.txt; rm -f $0/kept.txt; true", "/shown")
     await box.run(SandboxJob(argv=argv, mounts=(Mount(host=shown, inside="/shown"),)))
     assert await asyncio.to_thread(lambda: {path.name: path.read_text() for path in shown.iterdir()}) == {
@@ -167,7 +167,7 @@ async def test_what_cannot_be_set_up_is_an_error_and_nothing_runs(box: Sandbox, 
 async def test_cancelling_kills_at_once_and_leaves_nothing(box: Sandbox) -> None:
     word = mark()
     running = asyncio.create_task(box.run(shell(f"yes & sleep {word}", limits=replace(LIMITS, output_bytes=1 << 30))))
-    await started(word)
+    await start(word)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -314,7 +314,7 @@ async def test_a_begun_job_waits_for_its_input(strong: Isolation) -> None:
 async def test_a_begun_job_can_be_discarded(strong: Isolation) -> None:
     word = mark()
     begun = await strong.begin(shell(f"sleep {word}"))
-    await started(word)
+    await start(word)
     await begun.discard()
     assert not alive(word)
 
@@ -350,7 +350,7 @@ async def test_a_layer_takes_no_room_of_what_a_job_may_write(box: Sandbox, folde
 
 async def test_a_layer_larger_than_was_said_is_an_error_where_it_is_copied(folder: Path) -> None:
     big = layer(folder / "big", {"file": "x" * (3 << 20)})
-    async with opened("bubblewrap", folder) as copying:
+    async with open_it("bubblewrap", folder) as copying:
         with pytest.raises(SandboxError, match=r"No space left|File size limit|File too large"):
             await copying.run(shell("true", layers=(big,), limits=SandboxLimits(work_mb=1)))
 
@@ -484,7 +484,7 @@ async def test_an_escape_that_works_outside_fails_inside(name: str, host: dict[s
     await asyncio.to_thread(canary.write_text, "whole")
 
     async def tried(each: str) -> None:
-        async with opened(each, folder) as box:
+        async with open_it(each, folder) as box:
             inside = await box.run(python(code, stdin=told))
         assert b"started" in inside.stdout, (each, inside.stderr)
         assert b"ESCAPED" not in inside.stdout, each

@@ -33,7 +33,7 @@ def other() -> Iterator[int]:
         process.kill()
 
 
-def tried(work: str, *, restricted: bool) -> str:
+def try_out(work: str, *, restricted: bool) -> str:
     """Return the result of an attempt in a process of its own: `done` or the name of its error."""
     first = "assert restrict()" if restricted else ""
     attempt = f"try:\n    {work}\n    print('done')\nexcept OSError as error:\n    print(type(error).__name__)\n"
@@ -50,14 +50,14 @@ def tried(work: str, *, restricted: bool) -> str:
     ],
 )  # fmt: skip
 def test_memory_and_descriptors_of_a_process_outside_are_closed(work: str, other: int) -> None:
-    assert tried(work.format(pid=other), restricted=False) == "done"
-    assert tried(work.format(pid=other), restricted=True) == "PermissionError"
+    assert try_out(work.format(pid=other), restricted=False) == "done"
+    assert try_out(work.format(pid=other), restricted=True) == "PermissionError"
 
 
 def test_a_process_outside_gets_no_signal(other: int) -> None:
-    assert tried(f"os.kill({other}, 0)", restricted=False) == "done"
-    assert tried(f"os.kill({other}, 0)", restricted=True) == "PermissionError"
-    assert tried("os.kill(os.getpid(), 0)", restricted=True) == "done"
+    assert try_out(f"os.kill({other}, 0)", restricted=False) == "done"
+    assert try_out(f"os.kill({other}, 0)", restricted=True) == "PermissionError"
+    assert try_out("os.kill(os.getpid(), 0)", restricted=True) == "done"
 
 
 def test_files_are_what_they_were(folder: Path) -> None:
@@ -67,11 +67,11 @@ def test_files_are_what_they_were(folder: Path) -> None:
         f"os.mkdir({place + '/a'!r}); open({place + '/x'!r}, 'w').close(); "
         f"os.rename({place + '/x'!r}, {place + '/a/x'!r}); os.link({place + '/a/x'!r}, {place + '/y'!r})"
     )
-    assert tried(moved, restricted=True) == "done"
+    assert try_out(moved, restricted=True) == "done"
 
 
 def test_it_is_tried_before_it_is_relied_on() -> None:
     left = "try:\n        os.waitpid(-1, os.WNOHANG)\n    except ChildProcessError:\n        print('none left')"
-    assert tried(f"print(holds())\n    {left}", restricted=False).split() == ["True", "none", "left", "done"]
+    assert try_out(f"print(holds())\n    {left}", restricted=False).split() == ["True", "none", "left", "done"]
     without = "globals()['restrict'] = lambda: True; print(holds())"
-    assert tried(without, restricted=False).split() == ["False", "done"]
+    assert try_out(without, restricted=False).split() == ["False", "done"]

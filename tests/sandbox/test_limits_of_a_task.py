@@ -10,7 +10,7 @@ from tests.support.sandboxes import Judge, hierarchy
 GIVEN = {"test_given.py": "from solution import used\n\n\ndef test_used():\n    assert used() is True\n"}
 
 
-def failed_by(verdict: Verdict, *words: str) -> bool:
+def fail_by(verdict: Verdict, *words: str) -> bool:
     text = f"{verdict.reason} {verdict.failures}"
     return not verdict.passed and any(word in text for word in words)
 
@@ -36,8 +36,8 @@ async def test_less_than_usual_is_in_force(judge: Judge) -> None:
     forks, disk, enough = await asyncio.gather(
         judge(FORKS, GIVEN, pids=16), judge(DISK, GIVEN, work_mb=2), judge(DISK, GIVEN)
     )
-    assert failed_by(forks, "BlockingIOError", "Resource temporarily unavailable"), forks
-    assert failed_by(disk, "OSError", "No space left", "File too large", "SIGXFSZ", "signal 25"), disk
+    assert fail_by(forks, "BlockingIOError", "Resource temporarily unavailable"), forks
+    assert fail_by(disk, "OSError", "No space left", "File too large", "SIGXFSZ", "signal 25"), disk
     assert enough.passed, enough
 
 

@@ -213,7 +213,7 @@ async def test_an_environment_has_a_fork_server_of_its_own_that_shows_its_folder
     other = runtime().with_layer(Mount(host=folder / "shown", inside="/opt/shown"))
     key = secrets.token_bytes(32)
     for one in (other, runtime(), other):
-        job = SandboxJob(argv=one.argv(COMMANDS), mounts=one.mounts_for(COMMANDS), stdin=told(key), limits=LIMITS)
+        job = SandboxJob(argv=one.argv(COMMANDS), mounts=one.mounts_for(COMMANDS), stdin=describe(key), limits=LIMITS)
         result = await nested.run(replace(job, answers=True))
         answer = json.loads(result.stdout.partition(b"\n")[2])
         said = "".join(answer["output"][:2])
@@ -238,7 +238,7 @@ def job_of_another_runtime(folder: Path, name: str) -> SandboxJob:
     other = runtime().with_layer(Mount(host=folder / name, inside="/opt/shown"))
     key = secrets.token_bytes(32)
     return SandboxJob(
-        argv=other.argv(COMMANDS), mounts=other.mounts_for(COMMANDS), stdin=told(key), limits=PATIENT, answers=True
+        argv=other.argv(COMMANDS), mounts=other.mounts_for(COMMANDS), stdin=describe(key), limits=PATIENT, answers=True
     )
 
 
@@ -263,7 +263,7 @@ def outer() -> list[psutil.Process]:
     return found
 
 
-def told(key: bytes) -> bytes:
+def describe(key: bytes) -> bytes:
     """A command that says what of a module is there."""
     command = "python -c 'import moonphase; print(moonphase.FULL)' 2>/dev/null || echo none"
     instructions: dict[str, object] = {

@@ -15,7 +15,7 @@ from nightshift.sandbox.isolation import Begun, Isolation
 from nightshift.sandbox.nested import NestedSandbox
 from nightshift.sandbox.pool import Pool, warm
 from tests.support.processes import words
-from tests.support.sandboxes import bubblewrap, hierarchy, opened, own_groups, runtime
+from tests.support.sandboxes import bubblewrap, hierarchy, open_it, own_groups, runtime
 
 JOB = SandboxJob(argv=("/bin/sh", "-c", "cat; touch left; ls"), limits=SandboxLimits(wall_s=10, memory_mb=128))
 
@@ -40,7 +40,7 @@ async def nested() -> AsyncIterator[NestedSandbox]:
     await box.aclose()
 
 
-async def settled(pool: Pool) -> None:
+async def settle(pool: Pool) -> None:
     while pool._tasks:
         await asyncio.gather(*pool._tasks)
 
@@ -52,7 +52,7 @@ async def test_a_shape_that_comes_again_finds_a_sandbox_waiting_and_nothing_is_u
     pool = Pool(counted, size=2)
     for number, begun in enumerate([1, 3, 4, 5]):
         result = await pool.run(replace(JOB, stdin=b"%d " % number))
-        await settled(pool)
+        await settle(pool)
         assert result.stdout == b"%d left\n" % number, "what an earlier job left is not there"
         assert len(counted.begun) == begun
     await pool.aclose()
@@ -63,7 +63,7 @@ async def test_a_new_shape_is_served_and_the_oldest_waiting_one_makes_room(neste
     shapes = [replace(JOB, limits=replace(JOB.limits, memory_mb=100 + n)) for n in range(3)]
     for shape in (*shapes, *shapes):
         assert (await pool.run(shape)).stdout == b"left\n"
-    await settled(pool)
+    await settle(pool)
     assert len(pool._waiting) == 1
     await pool.aclose()
 
@@ -72,7 +72,7 @@ async def test_one_that_died_while_it_waited_is_replaced(nested: NestedSandbox) 
     pool = Pool(nested, size=1)
     for _ in range(2):
         await pool.run(JOB)
-    await settled(pool)
+    await settle(pool)
     await nested.aclose()  # takes all that is below it along
     await asyncio.sleep(0.2)
     result = await pool.run(replace(JOB, stdin=b"again "))
@@ -84,9 +84,9 @@ async def test_one_that_waits_too_long_is_let_go(nested: NestedSandbox) -> None:
     pool = Pool(nested, size=1, idle_s=0.05)
     for _ in range(2):
         await pool.run(JOB)
-    await settled(pool)
+    await settle(pool)
     await asyncio.sleep(0.2)
-    await settled(pool)
+    await settle(pool)
     assert not pool._waiting
     await pool.aclose()
 
@@ -95,7 +95,7 @@ async def test_closing_leaves_no_process_and_no_group(nested: NestedSandbox) -> 
     before = own_groups()
     pool = Pool(nested, size=2)
     await asyncio.gather(*(pool.run(JOB) for _ in range(4)))
-    await settled(pool)
+    await settle(pool)
     assert hierarchy() is None or own_groups() > before, "the control: those that wait have one"
     await pool.aclose()
     assert own_groups() <= before
@@ -135,7 +135,7 @@ async def test_a_job_that_was_ended_from_outside_runs_again_and_is_given_up_at_l
     tmp_path: Path, name: str, victim: str, times: int
 ) -> None:
     job = replace(JOB, argv=("/bin/sleep", "30.125"))
-    async with opened(name, tmp_path) as box:
+    async with open_it(name, tmp_path) as box:
         assert isinstance(box, BubblewrapSandbox | NestedSandbox)
         pool = Pool(box, size=1)
         running = asyncio.create_task(pool.run(replace(job, limits=replace(JOB.limits, wall_s=5 if times < 3 else 60))))

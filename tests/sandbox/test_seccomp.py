@@ -12,7 +12,7 @@ import pytest
 
 from nightshift.core.isolation import SandboxJob
 from nightshift.sandbox import seccomp
-from tests.support.sandboxes import bubblewrap, opened
+from tests.support.sandboxes import bubblewrap, open_it
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 EPERM, ENOSYS, EOPNOTSUPP, EAFNOSUPPORT = (0x00050000 | number for number in (1, 38, 95, 97))
@@ -156,7 +156,7 @@ def in_memory_by(python: str) -> str:
 async def test_no_call_tells_what_another_sandbox_has_read(name: str, folder: Path) -> None:
     bare = await asyncio.to_thread(in_memory_by, sys.executable)
     assert bare.startswith("a read True\na read from memory True\npages True\n")
-    async with opened(name, folder) as box:
+    async with open_it(name, folder) as box:
         found = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", IN_MEMORY)))
     assert found.stdout.decode().splitlines() == [
         "a read True",

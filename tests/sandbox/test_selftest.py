@@ -68,10 +68,10 @@ def bait_of_the_dead() -> Path:
     return left
 
 
-def left_in(folder: Path) -> list[Path]:
+def list_left(folder: Path) -> list[Path]:
     return list(folder.iterdir())
 
 
 async def test_the_bait_of_a_process_that_was_killed_is_removed(bait_of_the_dead: Path) -> None:
     await selftest.probe(Silent(), runtime())
-    assert bait_of_the_dead not in left_in(bait_of_the_dead.parent)
+    assert bait_of_the_dead not in list_left(bait_of_the_dead.parent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scripts.forge_schemas import of_openapi, of_types, written
+from scripts.forge_schemas import of_openapi, of_types, write
 
 OPENAPI: dict[str, Any] = {
     "paths": {"/things/{id}": {"get": {
@@ -75,7 +75,7 @@ type StateType = string;
 
 def test_an_excerpt_of_an_openapi_description_has_what_is_asked_for_and_what_that_refers_to() -> None:
     made = of_openapi(json.dumps(OPENAPI), ("GET /things/{id}",))
-    assert json.loads(written(made)) == made
+    assert json.loads(write(made)) == made
     assert made["operations"]["GET /things/{id}"] == {
         "query": {"state": {"type": "string", "enum": ["open"]}, "page": {"type": "integer"}},
         "body": None,

@@ -20,7 +20,7 @@ def copy(tmp_path: Path) -> Path:
     return folder
 
 
-def changed(path: Path, change: Any) -> None:
+def change_it(path: Path, change: Any) -> None:
     data = json.loads(path.read_text())
     change(data)
     path.write_text(json.dumps(data))
@@ -59,7 +59,7 @@ def test_a_lock_that_pins_something_else_is_noticed(copy: Path) -> None:
         del lock["packages"]["node_modules/preact"]["integrity"]
         lock["packages"]["node_modules/@preact/signals"]["resolved"] = "somewhere"
 
-    changed(copy / "package-lock.json", change)
+    change_it(copy / "package-lock.json", change)
     assert set(faults(copy)) == {
         "package.json names htm 3.1.1, the lock 3.1.2",
         "the lock has no digest of preact",
@@ -68,7 +68,7 @@ def test_a_lock_that_pins_something_else_is_noticed(copy: Path) -> None:
 
 
 def test_a_manifest_of_another_version_is_noticed(copy: Path) -> None:
-    changed(copy / "manifest.json", lambda manifest: manifest["preact.js"].update(version="10.0.0"))
+    change_it(copy / "manifest.json", lambda manifest: manifest["preact.js"].update(version="10.0.0"))
     assert list(faults(copy)) == ["preact.js is of preact 10.0.0, not 11.2.0"]
 
 

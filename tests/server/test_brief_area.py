@@ -15,7 +15,7 @@ from nightshift.core.tasks.states import Ending, Phase
 from nightshift.server.context import AppContext
 from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.app_context import Client
-from tests.support.worked_task import claimed, submit, verdict
+from tests.support.worked_task import claim, submit, verdict
 
 LANDED = Commit(
     task_id=1, attempt=1, repo="/r", branch="agent/1-x", commit="aa11" + "0" * 36, base="b" * 40, subject="Add",
@@ -102,7 +102,7 @@ def test_what_lies_ahead_cannot_be_read(client: Client, night: AppContext) -> No
 def test_what_failed_over_the_same_assertion_is_one_cause(client: Client, context: AppContext) -> None:
     for number in range(2):
         submit(context, f"task {number}")
-        task = claimed(context)
+        task = claim(context)
         work = AttemptState(phase=Phase.TESTING, base="c0ffee" * 6, attempt=task.attempt, verdict=verdict(passed=False))
         asyncio.run(context.memory().remember(work, task.id, ""))
         context.queue.finish(task.id, task.fence, Ending.STUCK, reason=f"after {number} of 4 tries").result()

@@ -11,7 +11,7 @@ from nightshift.core.tasks.states import Ending, Phase, Status
 from nightshift.server.context import AppContext
 from nightshift.server.routes.brief import MOST_CAUSES
 from tests.support.app_context import Client
-from tests.support.worked_task import claimed, save, submit
+from tests.support.worked_task import claim, save, submit
 
 AWAY = "the folder is not there"
 
@@ -19,7 +19,7 @@ AWAY = "the folder is not there"
 def fail(context: AppContext, description: str, reason: str = AWAY, *, steps: bool = False, **more: object) -> int:
     """A task that was refused, after a finished step where `steps`."""
     number = submit(context, description, **more)
-    task = claimed(context)
+    task = claim(context)
     assert task.id == number
     if steps:
         save(context, task, AttemptState(phase=Phase.CODING, base="c0ffee" * 6, attempt=task.attempt))
@@ -62,14 +62,14 @@ def test_a_note_and_a_package_are_added_to_each_task(client: Client, context: Ap
 def test_what_was_added_is_what_the_next_attempt_is_given(client: Client, context: AppContext) -> None:
     number = fail(context, "first")
     retry(client, causes(client)[0], note="Count the boundary.")
-    assert claimed(context).spec.description.endswith("Count the boundary.")
+    assert claim(context).spec.description.endswith("Count the boundary.")
     assert client.get(f"/api/task/{number}").json["description"].endswith("Count the boundary.")
 
 
 def test_one_that_waits_for_another_follows_it_unchanged(client: Client, context: AppContext) -> None:
     first = submit(context, "first")
     second = submit(context, "second", depends_on=[first])
-    task = claimed(context)
+    task = claim(context)
     context.queue.finish(first, task.fence, Ending.REFUSED, reason=AWAY).result()
     assert context.queue.get(second).ending is Ending.DEPENDENCY
     (cause,) = causes(client)

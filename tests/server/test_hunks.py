@@ -15,7 +15,7 @@ def text(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def applied(before: list[str], found: Difference) -> list[str]:
+def apply_hunks(before: list[str], found: Difference) -> list[str]:
     """The new lines, made of the old ones and the hunks alone."""
     made, at = list[str](), 0
     for hunk in found.hunks:
@@ -36,7 +36,7 @@ def applied(before: list[str], found: Difference) -> list[str]:
 @given(before=LINES, after=LINES, path=st.sampled_from(["a.py", "a.txt"]))
 def test_hunks_lead_from_one_text_to_the_other(before: list[str], after: list[str], path: str) -> None:
     found = difference(text(before), text(after), path)
-    assert applied(before, found) == after
+    assert apply_hunks(before, found) == after
     assert len(after) - len(before) == found.added - found.removed
     assert bool(found.hunks) == (before != after)
 

@@ -26,7 +26,7 @@ from tests.support.sse import Listener
 SECRET, SHAPED = "hunter2-hunter2-hunter2", "sk-abcdefghijklmnopqrstuvwxyz0123"
 
 
-def begun(calls: LiveCalls, task_id: int = 7) -> LiveText:
+def begin(calls: LiveCalls, task_id: int = 7) -> LiveText:
     text = calls.begin(ModelRequest(phase=Phase.CODING, messages=(), task_id=task_id, attempt=1), Script([]))
     assert text
     return text
@@ -67,7 +67,7 @@ def watching(live: Live) -> Iterator[Watching]:
         yield Watching(take, woken)
 
 
-async def shown(watcher: Watching, screen: Screen) -> None:
+async def show(watcher: Watching, screen: Screen) -> None:
     """Wait until what was written is on the screen."""
     await watcher.woken.wait()
     watcher.woken.clear()
@@ -78,41 +78,41 @@ async def test_a_reply_grows_on_the_screen_and_ends() -> None:
     calls, screen = LiveCalls(), Screen()
     live = Live(calls, Masker(), pause_s=0)
     with watching(live) as watcher:
-        text = begun(calls)
-        await shown(watcher, screen)
+        text = begin(calls)
+        await show(watcher, screen)
         assert (screen.last["thinks"], screen.text()) == (False, "")
         text.take("Let me ")
-        await shown(watcher, screen)
+        await show(watcher, screen)
         assert screen.text() == "Let me "
         text.take("look. Now ")
-        await shown(watcher, screen)
+        await show(watcher, screen)
         assert screen.text() == "Let me look. Now "
         text.take(CallName("run"))
         text.take(CallText('{"command": "ls'))
-        await shown(watcher, screen)
+        await show(watcher, screen)
         assert screen.parts[1] == [("", "Let me look. Now "), ("run", '{"command": ')]
         text.end(Completion(text="", backend="script", model="m", tokens_out=12))
-        await shown(watcher, screen)
+        await show(watcher, screen)
         assert screen.parts[1][1] == ("run", '{"command": "ls')
         assert (screen.last["end"], screen.last["tokens"], screen.last["estimated"]) == ("answered", 12, False)
 
 
 async def test_who_joins_in_the_middle_gets_what_was_written_so_far() -> None:
     calls, first, second = LiveCalls(), Screen(), Screen()
-    text = begun(calls)
+    text = begin(calls)
     text.take("before anybody watched ")
     live = Live(calls, Masker(), pause_s=0)
     with watching(live) as watcher:
         first.read(watcher.take(None))
         assert first.text() == "before anybody watched "
         text.take("and after ")
-        await shown(watcher, first)
+        await show(watcher, first)
         with watching(live) as other:
             second.read(other.take(None))
             assert second.parts == first.parts
             text.take("that")
             text.end(None)
-            await shown(watcher, first)
+            await show(watcher, first)
             second.read(other.take(None))
     assert first.text() == second.text() == "before anybody watched and after that"
     assert first.last["end"] == "broken"
@@ -125,7 +125,7 @@ async def test_nobody_is_watched_for_when_nobody_watches() -> None:
         assert calls._watchers
     assert not calls._watchers
     with watching(live) as watcher:
-        begun(calls)
+        begin(calls)
         await watcher.woken.wait()
         assert len(watcher.take(None)) == 1
 
@@ -133,8 +133,8 @@ async def test_nobody_is_watched_for_when_nobody_watches() -> None:
 async def test_only_the_wanted_task_is_told() -> None:
     calls, live = LiveCalls(), None
     live = Live(calls, Masker(), pause_s=0)
-    begun(calls, 1)
-    begun(calls, 2)
+    begin(calls, 1)
+    begin(calls, 2)
     with watching(live) as watcher:
         (frame,) = watcher.take(2)
         assert b'"task_id":2' in frame
@@ -143,15 +143,15 @@ async def test_only_the_wanted_task_is_told() -> None:
 async def test_who_falls_behind_gets_all_of_it_again_and_no_queue_grows_for_him() -> None:
     calls, quick, slow = LiveCalls(), Screen(), Screen()
     live = Live(calls, Masker(), pause_s=0)
-    text = begun(calls)
+    text = begin(calls)
     with watching(live) as watcher, watching(live) as behind:
         slow.read(behind.take(None))
         for number in range(20):
             text.take(f"{number} ")
-            await shown(watcher, quick)
+            await show(watcher, quick)
         for _ in range(2 * MOST_ENDED):
-            begun(calls).end(None)
-            await shown(watcher, quick)
+            begin(calls).end(None)
+            await show(watcher, quick)
         assert len(live._frames) <= MOST_ENDED + 1
         frames = behind.take(None)
         slow.read(frames)
@@ -162,11 +162,11 @@ async def test_who_falls_behind_gets_all_of_it_again_and_no_queue_grows_for_him(
 async def test_a_reply_that_is_cut_at_its_beginning_is_shown_from_there() -> None:
     calls, screen = LiveCalls(), Screen()
     live = Live(calls, Masker(), pause_s=0)
-    text = begun(calls)
+    text = begin(calls)
     with watching(live) as watcher:
         for number in range(3 * SHOWN_CHARS // 1000):
             text.take(f"{number} ".rjust(1000, "-"))
-            await shown(watcher, screen)
+            await show(watcher, screen)
     assert screen.last["cut"]
     assert screen.text() == "".join(part.text for part in calls.open()[0].parts)
 
@@ -185,18 +185,18 @@ def test_no_secret_is_shown_however_it_is_cut_into_pieces(words: list[str], data
     async def told() -> None:
         mask = Masker([SECRET])
         calls, screen = LiveCalls(), Screen()
-        live, text = Live(calls, mask, pause_s=0), begun(calls)
+        live, text = Live(calls, mask, pause_s=0), begin(calls)
         final = mask.shown(whole)
         with watching(live) as watcher:
             screen.read(watcher.take(None))
             for piece in pieces:
                 text.take(piece)
-                await shown(watcher, screen)
+                await show(watcher, screen)
                 assert SECRET[:8] not in screen.text()
                 assert "sk-" not in screen.text()
                 assert final.startswith(screen.text()), "what was shown is not taken back"
             text.end(None)
-            await shown(watcher, screen)
+            await show(watcher, screen)
             assert screen.text() == final
 
     asyncio.run(told())
@@ -209,7 +209,7 @@ def test_only_who_asks_for_it_is_told_and_by_events_without_an_id(
     context: AppContext, client: Client, listen: type[Listener]
 ) -> None:
     plain, live = listen(client.host.port), listen(client.host.port, "?live=true")
-    text, screen = begun(context.live), Screen()
+    text, screen = begin(context.live), Screen()
     text.take("written <b>now</b> ")
     while not screen.text():
         (kind, number, data), *_ = live.take(1)
@@ -224,15 +224,15 @@ def test_who_connects_in_the_middle_is_told_what_was_written(
     context: AppContext, client: Client, listen: type[Listener]
 ) -> None:
     context.mask.learn([SECRET])
-    begun(context.live, 3).take(f"the password is {SECRET} and more")
-    begun(context.live, 4).take("of another task ")
+    begin(context.live, 3).take(f"the password is {SECRET} and more")
+    begin(context.live, 4).take("of another task ")
     (_, _, data), *_ = listen(client.host.port, "?live=true&task=3").take(1)
     assert data["parts"] == [{"tool": "", "text": "the password is *** and ", "is_thought": False}]
     assert data["task_id"] == 3
 
 
 async def test_the_server_stops_while_something_is_written(context: AppContext) -> None:
-    text = begun(context.live)
+    text = begin(context.live)
     async with streaming(context) as (port, stream):
         listener = await asyncio.to_thread(Listener, port, "?live=true")
         text.take("word ")

@@ -12,7 +12,7 @@ from tests.support import tiers
 EVIL = "<script>alert(1)</script>"
 
 
-def said(lines: object) -> list[str]:
+def read_words(lines: object) -> list[str]:
     return ["".join(part for _, part in line) for line in lines]  # type: ignore[attr-defined]
 
 
@@ -22,7 +22,7 @@ def said(lines: object) -> list[str]:
     path=st.sampled_from(["a.py", "a.js", "a.json", "a.md", "a.html", "a.toml", "a"]),
 )
 def test_the_pieces_of_each_line_are_the_line(text: str, path: str) -> None:
-    assert said(lines_of(text, path)) == text.split("\n")
+    assert read_words(lines_of(text, path)) == text.split("\n")
 
 
 def test_words_of_a_language_have_classes() -> None:
@@ -58,7 +58,7 @@ def test_marks_cut_pieces_and_lose_nothing(marks: list[int]) -> None:
     ranges = list(zip(edges[::2], edges[1::2], strict=False))
     line = (("k", "return "), ("", "a"), ("s", "'bcd'"))
     cut = cut_at(line, ranges, "w")
-    assert said([cut]) == ["return a'bcd'"]
+    assert read_words([cut]) == ["return a'bcd'"]
     marked, at = set[int](), 0
     for kind, text in cut:
         marked |= set(range(at, at + len(text))) if kind.split()[-1:] == ["w"] else set()

@@ -43,7 +43,7 @@ def ids(room: Room, query: str = "") -> list[str]:
     return [row["id"] for row in room.client.get(f"/api/lessons?{query}").json["lessons"]]
 
 
-def ended(room: Room, lesson: str, outcomes: list[tuple[Assignment, bool]]) -> None:
+def end(room: Room, lesson: str, outcomes: list[tuple[Assignment, bool]]) -> None:
     """Attempts of new tasks that the lesson was near to, with how each ended."""
     kind, number = lesson.split("-")
     for arm, solved in outcomes:
@@ -99,7 +99,7 @@ def test_a_search_by_meaning_finds_the_nearest_first(room: Room) -> None:
 
 
 def test_a_lesson_tells_what_mended_it_and_where_it_was_used(room: Room) -> None:
-    ended(room, "failure-1", [(Assignment.SHOWN, True), (Assignment.CONTROL, False)])
+    end(room, "failure-1", [(Assignment.SHOWN, True), (Assignment.CONTROL, False)])
     data = {"lessons": [{"id": 1, "kind": "failure", "score": 0.9}]}
     told = Event(kind=Kind.LESSON_RECALLED, task_id=4, attempt=1, iteration=2, phase=Phase.REFLECTING, data=data)
     room.context.events.emit(told)
@@ -133,10 +133,10 @@ def test_a_retired_lesson_is_found_no_more_until_it_is_restored(room: Room) -> N
 
 
 def test_a_restored_lesson_begins_without_a_record(room: Room) -> None:
-    ended(room, "failure-1", [(Assignment.SHOWN, False)] * 3)
+    end(room, "failure-1", [(Assignment.SHOWN, False)] * 3)
     room.client.post("/api/lesson/failure-1/retire")
     assert room.client.post("/api/lesson/failure-1/restore").json["shown"] == {"part": 0, "whole": 0}
-    ended(room, "failure-1", [(Assignment.SHOWN, True)])
+    end(room, "failure-1", [(Assignment.SHOWN, True)])
     assert room.client.get("/api/lesson/failure-1").json["shown"] == {"part": 1, "whole": 1}
 
 
@@ -150,7 +150,7 @@ def test_what_is_no_lesson_is_told(room: Room) -> None:
 
 def test_what_memory_is_worth_is_told_with_its_intervals(room: Room) -> None:
     assert room.client.get("/api/learning").json["solve_rate"] is None
-    ended(room, "failure-1", [(Assignment.SHOWN, True)] * 8 + [(Assignment.CONTROL, False)] * 6)
+    end(room, "failure-1", [(Assignment.SHOWN, True)] * 8 + [(Assignment.CONTROL, False)] * 6)
     got = room.client.get("/api/learning").json
     assert (got["shown"], got["control"]) == ({"part": 8, "whole": 8}, {"part": 0, "whole": 6})
     assert got["solve_rate"]["estimate"] == 1.0

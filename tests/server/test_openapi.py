@@ -70,7 +70,7 @@ def test_the_document_takes_the_fields_that_the_parser_takes(described: dict[str
     assert set(described["components"]["schemas"]["TaskIn"]["properties"]) == set(TaskIn.model_fields)
 
 
-def asked_of_commits(context: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+def ask_of_commits(context: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     seen, commits, task = set(), "/api/commits", "/api/task/{task_id}"
     StateStore(context.database).record_commit(COMMIT).result()
     for query in ("", "?unread=1&standing=1&task=1&limit=2", "?after=x"):
@@ -96,7 +96,7 @@ def asked_of_commits(context: AppContext, client: Client, described: dict[str, A
     return seen
 
 
-def asked_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+def ask_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     seen, bulk, urgent = set(), "/api/tasks/bulk", "/api/task/{task_id}/priority"
     for body in ({"action": "cancel", "ids": [1, 99]}, {"action": "retry", "filter": {}, "dry_run": True}, {}):
         seen.add((bulk, check(described, "POST", bulk, client.post(bulk, body))))
@@ -117,7 +117,7 @@ def asked_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[st
     return seen
 
 
-def asked_of_decisions(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+def ask_of_decisions(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     seen: set[tuple[str, int]] = set()
     decisions = "/api/decisions"
     for query in ("", "?limit=1&after=9", "?limit=0"):
@@ -128,7 +128,7 @@ def asked_of_decisions(client: Client, described: dict[str, Any]) -> set[tuple[s
     return seen
 
 
-def asked_of_lessons(context: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+def ask_of_lessons(context: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     learn(context, "Parse a CSV file", "TypeError: x", "Advice.")
     seen, all_of, one, taken = set(), "/api/lessons", "/api/lesson/{lesson_id}", "/api/lessons/import"
     for query in ("", "?text=csv&state=active&limit=1", "?like=Parse+a+CSV+file", "?kind=x"):
@@ -144,7 +144,7 @@ def asked_of_lessons(context: AppContext, client: Client, described: dict[str, A
     return seen
 
 
-def asked_of_a_course(context: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+def ask_of_a_course(context: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     seen, task, step = set(), "/api/task/{task_id}", "/step/{attempt}/{step_no}"
     for template, path in (
         ("/timeline", "1/timeline"), ("/timeline", "1/timeline?attempt=1"), ("/timeline", "99/timeline"),
@@ -162,7 +162,7 @@ def asked_of_a_course(context: AppContext, client: Client, described: dict[str, 
     return seen
 
 
-def asked_of_the_brief(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+def ask_of_the_brief(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     brief, read = "/api/brief", "/api/brief/read"
     found = {(brief, check(described, "GET", brief, client.get(brief + query))) for query in ("", "?since=x")}
     for body in ({"until": "2026-11-25T03:00:00Z"}, {"until": "2999-01-01T00:00:00Z"}, {}):
@@ -175,7 +175,7 @@ def asked_of_the_brief(client: Client, described: dict[str, Any]) -> set[tuple[s
     return found
 
 
-def asked_of_reports(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+def ask_of_reports(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     seen, all_of, one = set(), "/api/reports", "/api/report/{name}"
     for body in ({}, {"week": "2026-W47"}, {"week": "soon"}):
         seen.add((all_of, check(described, "POST", all_of, client.post(all_of, body))))
@@ -186,7 +186,7 @@ def asked_of_reports(client: Client, described: dict[str, Any]) -> set[tuple[str
     return seen
 
 
-def asked_of_settings(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+def ask_of_settings(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     seen, settings, model = set(), "/api/settings", "/api/models/test"
     seen.add((settings, check(described, "GET", settings, client.get(settings))))
     for said in ({"changes": {"worker_count": 4, "api_token": "x"}}, {"changes": {"worker_count": 4}}, {}):
@@ -201,7 +201,7 @@ def asked_of_settings(client: Client, described: dict[str, Any]) -> set[tuple[st
     return seen
 
 
-def asked_of_repositories(context: AppContext, described: dict[str, Any], folder: Path) -> set[tuple[str, int]]:
+def ask_of_repositories(context: AppContext, described: dict[str, Any], folder: Path) -> set[tuple[str, int]]:
     seen, known, one = set(), "/api/repositories", "/api/repositories/settings"
     files = {"go.mod": "module x\n", "pytest.ini": "[pytest]\ntestpaths = tests\n"}
     shop, settings = make_repo(folder / "shop", files), load_settings(home=folder)
@@ -259,7 +259,7 @@ def test_every_answer_is_as_the_document_says(
         (99, {"granted": True}),
     ):
         seen.add((decide, check(described, "POST", decide, client.post(f"{approvals}/{number}", body))))
-    seen |= asked_of_decisions(client, described)
+    seen |= ask_of_decisions(client, described)
     kept = "/api/environments"
     seen.add((kept, check(described, "GET", kept, client.get(kept))))
     answer, port = f"{decide}/answer", Ask(kind=AskKind.QUESTION, subject="question:1", question="Which?", default="80")
@@ -267,15 +267,15 @@ def test_every_answer_is_as_the_document_says(
     wait_for(context.queue, port)
     for number, body in ((2, {}), (2, {"answer": "81"}), (2, {"answer": "82"}), (1, {"answer": "81"}), (99, {})):
         seen.add((answer, check(described, "POST", answer, client.post(f"{approvals}/{number}/answer", body))))
-    seen |= asked_of_a_course(context, client, described)
-    seen |= asked_of_commits(context, client, described)
-    seen |= asked_of_lessons(context, client, described)
-    seen |= asked_of_the_brief(client, described)
-    seen |= asked_of_reports(client, described)
-    seen |= asked_of_steering(client, described)
-    seen |= asked_of_repositories(context, described, tmp_path / "repositories")
+    seen |= ask_of_a_course(context, client, described)
+    seen |= ask_of_commits(context, client, described)
+    seen |= ask_of_lessons(context, client, described)
+    seen |= ask_of_the_brief(client, described)
+    seen |= ask_of_reports(client, described)
+    seen |= ask_of_steering(client, described)
+    seen |= ask_of_repositories(context, described, tmp_path / "repositories")
     with settings_served(tmp_path / "home") as rig:
-        seen |= asked_of_settings(rig.client, described)
+        seen |= ask_of_settings(rig.client, described)
     hook = "/api/forges/hook"
     for shown in ("right", "wrong"):
         headers = {"Content-Type": "application/json", "X-Gitlab-Token": shown}

@@ -12,7 +12,7 @@ from tests.models.test_call import Script
 from tests.support.app_context import Client
 
 
-def submitted(client: Client) -> int:
+def submit(client: Client) -> int:
     number: int = client.post("/api/task", {"description": "x"}).json["task_id"]
     return number
 
@@ -23,7 +23,7 @@ def asking(context: AppContext, number: int) -> None:
 
 
 def test_the_answer_tells_whether_a_model_is_interrupted(client: Client, context: AppContext) -> None:
-    number = submitted(client)
+    number = submit(client)
     first = client.post(f"/api/task/{number}/say", {"text": "Use csv."})
     assert first.status == 200
     assert first.json == {"message_id": 1, "task_id": number, "status": "queued", "interrupted": False}
@@ -36,7 +36,7 @@ def test_the_answer_tells_whether_a_model_is_interrupted(client: Client, context
 
 
 def test_what_was_said_stands_in_the_timeline(client: Client, context: AppContext) -> None:
-    number = submitted(client)
+    number = submit(client)
     client.post(f"/api/task/{number}/say", {"text": "Use <b>csv</b>."})
     context.mask.learn(["hunter2-hunter2"])
     client.post(f"/api/task/{number}/say", {"text": "and hunter2-hunter2"})
@@ -61,14 +61,14 @@ def test_what_was_said_stands_in_the_timeline(client: Client, context: AppContex
     ],
 )
 def test_a_fault_is_named_by_its_field(client: Client, context: AppContext, body: object, field: str) -> None:
-    number = submitted(client)
+    number = submit(client)
     refused = client.post(f"/api/task/{number}/say", body)
     assert (refused.status, refused.json["error"].partition(":")[0]) == (400, field)
     assert context.queue.said(number) == ()
 
 
 def test_a_task_that_has_ended_refuses_and_one_that_is_not_there_is_not_found(client: Client) -> None:
-    number = submitted(client)
+    number = submit(client)
     client.post(f"/api/task/{number}/cancel")
     refused = client.post(f"/api/task/{number}/say", {"text": "x"})
     assert refused.status == 409

@@ -19,7 +19,7 @@ from nightshift.server.context import AppContext
 from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.app_context import Client, make_desk, serving
 from tests.support.daemon import git
-from tests.support.worked_task import RIGHT, WRONG, claimed, save, submit, work_on
+from tests.support.worked_task import RIGHT, WRONG, claim, save, submit, work_on
 
 LONG = b"x = 1\n" * 100_000
 
@@ -50,7 +50,7 @@ def reading(folder: Path) -> Iterator[AppContext]:
         manager.close()
 
 
-def committed(repo: Path, files: dict[str, bytes]) -> str:
+def commit_files(repo: Path, files: dict[str, bytes]) -> str:
     """Commit these files in a repository, which is made where it is not there; the commit's id."""
     if not repo.exists():
         repo.mkdir()
@@ -64,11 +64,11 @@ def committed(repo: Path, files: dict[str, bytes]) -> str:
 
 def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(tmp_path: Path) -> None:
     repo = tmp_path / "owned"
-    base = committed(repo, {"calc.py": WRONG.encode(), "data.bin": b"\0\1\2"})
-    made = committed(repo, {"calc.py": RIGHT.encode(), "data.bin": b"\0\1\3", "big.py": LONG})
+    base = commit_files(repo, {"calc.py": WRONG.encode(), "data.bin": b"\0\1\2"})
+    made = commit_files(repo, {"calc.py": RIGHT.encode(), "data.bin": b"\0\1\3", "big.py": LONG})
     with reading(tmp_path) as context, serving(context) as client:
         submit(context, "Mend calc.py", repo=str(repo))
-        task = claimed(context)
+        task = claim(context)
         save(context, task, AttemptState(phase=Phase.COMMIT, base=base, step_no=1, change={"calc.py": RIGHT}))
         entry = Commit(task_id=1, attempt=1, repo=str(repo), branch="b", commit=made, base=base, subject="s", label="")
         StateStore(context.database).record_commit(entry).result()
@@ -87,11 +87,11 @@ def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(tmp_pat
 
 def test_a_new_file_that_came_with_the_task_is_compared_with_its_text_there(tmp_path: Path) -> None:
     repo = tmp_path / "owned"
-    base = committed(repo, {"calc.py": WRONG.encode(), "old.py": b"x = 1\n"})
-    made = committed(repo, {"calc.py": RIGHT.encode(), "new.py": RIGHT.encode(), "more.py": b""})
+    base = commit_files(repo, {"calc.py": WRONG.encode(), "old.py": b"x = 1\n"})
+    made = commit_files(repo, {"calc.py": RIGHT.encode(), "new.py": RIGHT.encode(), "more.py": b""})
     with reading(tmp_path) as context, serving(context) as client:
         submit(context, "Mend", repo=str(repo), files={"calc.py": LONG.decode(), "new.py": WRONG})
-        task = claimed(context)
+        task = claim(context)
         entry = Commit(task_id=1, attempt=1, repo=str(repo), branch="b", commit=made, base=base, subject="s", label="")
         StateStore(context.database).record_commit(entry).result()
         context.queue.finish(1, task.fence, Ending.COMMITTED, commit=made, branch="b").result()
@@ -104,15 +104,15 @@ def test_a_new_file_that_came_with_the_task_is_compared_with_its_text_there(tmp_
 @pytest.mark.parametrize("judged", [RIGHT, RIGHT + "\n"])
 def test_a_file_that_is_committed_as_it_was_judged_has_the_mutants_of_its_verdict(tmp_path: Path, judged: str) -> None:
     repo = tmp_path / "owned"
-    base = committed(repo, {"calc.py": WRONG.encode(), "other.py": b""})
-    made = committed(repo, {"calc.py": RIGHT.encode(), "other.py": b"x = 1\n"})
+    base = commit_files(repo, {"calc.py": WRONG.encode(), "other.py": b""})
+    made = commit_files(repo, {"calc.py": RIGHT.encode(), "other.py": b"x = 1\n"})
     mutant = TriedMutant(path="calc.py", line=2, noticed=False, what="`a + b` in add (calc.py:2) becomes `a - b`")
     evidence = Evidence(tree="t", sandbox="none", label=Label.SELF_TESTED, mutants=(mutant,))
     verdict = Verdict(passed=True, reason="", evidence=evidence)
     state = AttemptState(phase=Phase.COMMIT, base=base, step_no=1, change={"calc.py": judged}, verdict=verdict)
     with reading(tmp_path) as context, serving(context) as client:
         submit(context, "Mend calc.py", repo=str(repo))
-        task = claimed(context)
+        task = claim(context)
         save(context, task, state)
         entry = Commit(task_id=1, attempt=1, repo=str(repo), branch="b", commit=made, base=base, subject="s", label="")
         StateStore(context.database).record_commit(entry).result()
@@ -127,7 +127,7 @@ def test_a_repository_that_cannot_be_read_is_said_and_what_is_known_is_shown(tmp
         submit(context, "Mend calc.py", repo=str(tmp_path / "gone"))
         save(
             context,
-            claimed(context),
+            claim(context),
             AttemptState(phase=Phase.TESTING, base="b" * 40, step_no=1, change={"calc.py": RIGHT}),
         )
         diff = client.get("/api/task/1/diff?of=step&attempt=1&step=0").json
@@ -137,11 +137,11 @@ def test_a_repository_that_cannot_be_read_is_said_and_what_is_known_is_shown(tmp
 
 def test_of_very_large_changes_the_rest_is_asked_for_by_path(tmp_path: Path) -> None:
     before = {f"f{n:02}.txt": b"".join(b"%d\n" % line for line in range(400)) for n in range(12)}
-    base = committed(tmp_path / "owned", before)
+    base = commit_files(tmp_path / "owned", before)
     change = {path: raw.decode().replace("\n", "!\n") for path, raw in before.items()}
     with reading(tmp_path) as context, serving(context) as client:
         submit(context, "Change all", repo=str(tmp_path / "owned"))
-        save(context, claimed(context), AttemptState(phase=Phase.TESTING, base=base, step_no=1, change=change))
+        save(context, claim(context), AttemptState(phase=Phase.TESTING, base=base, step_no=1, change=change))
         files = client.get("/api/task/1/diff").json["files"]
         left = [file for file in files if file["told"]]
         assert (len(files), len(left)) == (12, 8)
@@ -169,7 +169,7 @@ def test_a_fork_begins_with_what_its_source_left_and_that_is_no_change_of_its_ow
     client.post(f"/api/task/{worked}/fork", {"step_no": 4})
     save(
         context,
-        claimed(context),
+        claim(context),
         AttemptState(phase=Phase.TESTING, base="c0ffee" * 6, step_no=1, change={"calc.py": RIGHT, "b.py": "b\n"}),
     )
     (file,) = client.get("/api/task/2/diff?of=step&attempt=1&step=0").json["files"]

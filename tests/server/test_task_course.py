@@ -13,7 +13,7 @@ from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tools import ToolCall, ToolSpec
 from nightshift.server.context import AppContext
 from tests.support.app_context import Client
-from tests.support.worked_task import WRONG, claimed, save, submit, work_on
+from tests.support.worked_task import WRONG, claim, save, submit, work_on
 
 EVIL = "<script>alert(1)</script>\u202e\x1b[31m"
 
@@ -32,7 +32,7 @@ def test_a_call_of_a_loop_is_shown_with_all_that_was_said_and_what_it_called(
     client: Client, context: AppContext
 ) -> None:
     submit(context, "Write calc.py")
-    task, tools = claimed(context), (ToolSpec(name="read_file", description="Shows a file."),)
+    task, tools = claim(context), (ToolSpec(name="read_file", description="Shows a file."),)
     turns = [Message(role="user", text="Mend it.")]
     for number in range(3):
         call = ToolCall(name="read_file", arguments={"path": f"{number}.py"}, id=f"c{number}")
@@ -86,7 +86,7 @@ def test_one_attempt_is_told_in_full_the_newest_or_the_one_asked_for(client: Cli
     work_on(context, passes=False)
     context.queue.retry(1).result()
     assert client.get("/api/task/1/timeline").json["attempt"] == 1
-    task = claimed(context)
+    task = claim(context)
     assert client.get("/api/task/1/timeline").json["tries"] == []
     save(context, task, AttemptState(phase=Phase.CODING, base="b", attempt=2, step_no=1))
     told = client.get("/api/task/1/timeline").json
@@ -99,7 +99,7 @@ def test_what_runs_is_told_with_the_replies_of_the_step_that_has_not_finished(
 ) -> None:
     submit(context, "Write calc.py")
     assert client.get("/api/task/1/timeline").json["running"] is None
-    task = claimed(context)
+    task = claim(context)
     save(context, task, AttemptState(phase=Phase.CODING, base="b", step_no=1))
     say(context, task, 1, "Write it.", "x = 1")
     running = client.get("/api/task/1/timeline").json["running"]
@@ -128,7 +128,7 @@ def test_of_very_many_tests_those_that_did_not_pass_come_first(client: Client, c
     evidence = Evidence(tree="t", sandbox="bubblewrap", label=Label.TESTS_PASSED)
     verdict = Verdict(passed=False, reason="1 failed", evidence=evidence, results=tuple(results))
     work = AttemptState(phase=Phase.REFLECTING, base="b", step_no=1, verdict=verdict)
-    save(context, claimed(context), work, Phase.TESTING, Outcome.REDO)
+    save(context, claim(context), work, Phase.TESTING, Outcome.REDO)
     told = client.get("/api/task/1/step/1/0").json["verdict"]
     assert (told["tests"][0]["id"], len(told["tests"]), told["left_out"]) == ("bad", 1000, 2000)
     assert told["counts"] == {"passed": 2999, "failed": 1}
@@ -138,7 +138,7 @@ def test_long_texts_are_cut_and_come_in_full_when_a_call_is_asked_for_alone(
     client: Client, context: AppContext
 ) -> None:
     submit(context, "Write calc.py")
-    task, long = claimed(context), "word " * 40_000
+    task, long = claim(context), "word " * 40_000
     for call_no in range(8):
         say(context, task, 0, f"{call_no}: {long}", long, call_no)
     save(context, task, AttemptState(phase=Phase.TESTING, base="b", step_no=1))

@@ -22,7 +22,7 @@ KINDS = ("library", "cli_tool", None)
 REPOS = ("/srv/shop", "/srv/api", None)
 
 
-def filled(context: AppContext) -> None:
+def fill(context: AppContext) -> None:
     """Thirty tasks in many statuses; several are equal by anything but their id."""
     for number in range(30):
         submit(
@@ -45,7 +45,7 @@ def filled(context: AppContext) -> None:
 @pytest.fixture(scope="module")
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppContext]:
     made = make_desk(tmp_path_factory.mktemp("still"))
-    filled(made)
+    fill(made)
     yield made
     made.database.close()
 
@@ -60,7 +60,7 @@ def ids(answer: Any) -> list[int]:
     return [task["task_id"] for task in answer["tasks"]]
 
 
-def told(task: Any) -> str:
+def describe(task: Any) -> str:
     """All that is looked into for words, but its commit."""
     return " ".join(str(task[name] or "") for name in ("description", "reason", "repo", "branch")).lower()
 
@@ -143,7 +143,7 @@ def test_several_statuses_are_asked_for_by_comma_and_all_are_counted(reader: Cli
     [
         ("100%_WINE", lambda task: "wine" in task["description"]),
         ("%", lambda task: "%" in task["description"]),
-        ("of because 7", lambda task: all(word in told(task) for word in ("of", "because", "7"))),
+        ("of because 7", lambda task: all(word in describe(task) for word in ("of", "because", "7"))),
         ("/srv/sh", lambda task: task["repo"] == "/srv/shop"),
         ("03c0ffee03", lambda task: (task["commit"] or "").startswith("03c0ffee")),
         ("agent/6-", lambda task: task["branch"] == "agent/6-b"),

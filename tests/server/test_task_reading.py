@@ -36,7 +36,7 @@ BRIEF = Brief(
 )
 
 
-def lived(context: AppContext, brief: Brief, findings: list[dict[str, object]], about: str) -> None:
+def live(context: AppContext, brief: Brief, findings: list[dict[str, object]], about: str) -> None:
     """A task that was read, was shown a lesson, and was sent back by its reviewer."""
     submit(context, "Improve the shop")
     task = context.queue.claim("worker-1").result()
@@ -58,7 +58,7 @@ def step(client: Client) -> dict[str, Any]:
 
 
 def test_findings_stand_at_their_step_with_severity_place_reason_and_fix(client: Client, context: AppContext) -> None:
-    lived(context, BRIEF, [dict(one) for one in FINDINGS], "x")
+    live(context, BRIEF, [dict(one) for one in FINDINGS], "x")
     first, second = step(client)["findings"]
     assert first == {
         "severity": "high", "rule": "", "place": "shop.py:3", "reason": "SQL from a request", "fix": "use parameters",
@@ -70,12 +70,12 @@ def test_findings_stand_at_their_step_with_severity_place_reason_and_fix(client:
 def test_a_warning_that_code_failed_before_is_told_as_such(client: Client, context: AppContext) -> None:
     said = "total is written like code that failed in an earlier task."
     note = {"rule": "memory.failed_before", "severity": "note", "path": "a.py", "line": 1, "message": said}
-    lived(context, BRIEF, [note], "x")
+    live(context, BRIEF, [note], "x")
     assert client.get("/api/task/1/timeline").json["tries"][0]["steps"][0]["repeats"] == [said]
 
 
 def test_the_reading_of_a_vague_task_is_shown_with_answers_and_defaults(client: Client, context: AppContext) -> None:
-    lived(context, BRIEF, [], "x")
+    live(context, BRIEF, [], "x")
     read = step(client)["brief"]
     assert (read["goal"], read["inputs"], read["outputs"]) == ("Serve the shop's prices", "a path", "")
     assert (read["constraints"], read["acceptance"]) == (["no framework"], ["GET /prices answers 200"])
@@ -85,7 +85,7 @@ def test_the_reading_of_a_vague_task_is_shown_with_answers_and_defaults(client: 
 
 
 def test_lessons_are_shown_with_score_age_and_what_the_attempt_saw(client: Client, context: AppContext) -> None:
-    lived(context, BRIEF, [], "AttributeError: no total")
+    live(context, BRIEF, [], "AttributeError: no total")
     near = [
         Recalled(kind="failure", item=7, arm=Assignment.SHOWN, score=0.873),
         Recalled(kind="pattern", item=2, arm=Assignment.CONTROL, score=0.5),
@@ -100,7 +100,7 @@ def test_lessons_are_shown_with_score_age_and_what_the_attempt_saw(client: Clien
 
 
 def test_a_lesson_that_only_the_log_tells_of_is_shown_too(client: Client, context: AppContext) -> None:
-    lived(context, BRIEF, [], "AttributeError: no total")
+    live(context, BRIEF, [], "AttributeError: no total")
     (only,) = client.get("/api/task/1/timeline").json["recalls"]
     assert (only["about"], only["arm"]) == ("AttributeError: no total", "shown")
 
@@ -113,7 +113,7 @@ def test_a_task_that_nobody_read_has_none_of_it(client: Client, context: AppCont
 
 def test_hostile_words_are_printable_and_masked_as_data(client: Client, context: AppContext) -> None:
     brief = Brief(goal=EVIL, constraints=(EVIL,), questions=(Question(text=EVIL, default=EVIL, answer=f"{EVIL}!"),))
-    lived(context, brief, [{"severity": EVIL, "path": EVIL, "line": EVIL, "message": EVIL, "fix": EVIL}], EVIL)
+    live(context, brief, [{"severity": EVIL, "path": EVIL, "line": EVIL, "message": EVIL, "fix": EVIL}], EVIL)
     for path in ("timeline", "step/1/0"):
         got = client.get(f"/api/task/1/{path}")
         assert got.status == 200

@@ -100,14 +100,14 @@ def test_metadata_is_taken_as_deep_as_is_said_and_shown_whole(client: Client) ->
 # ---- tasks of a version that took any depth
 
 
-def stored(context: AppContext, depth: int) -> None:
+def read_stored(context: AppContext, depth: int) -> None:
     metadata: dict[str, Any] = {"kept": "as it was", "deep": json.loads(deep(depth))}
     context.queue.submit(TaskSpec(description="Do it", metadata=metadata)).result()
 
 
 @pytest.mark.parametrize("depth", [60, 300, 400])
 def test_a_task_that_an_older_version_took_can_be_read(client: Client, context: AppContext, depth: int) -> None:
-    stored(context, depth)
+    read_stored(context, depth)
     shown = client.get("/api/task/1")
     assert shown.status == 200
     assert shown.json["metadata"]["kept"] == "as it was"
@@ -117,7 +117,7 @@ def test_a_task_that_an_older_version_took_can_be_read(client: Client, context: 
 
 
 def test_it_can_be_worked_on_and_forked(client: Client, context: AppContext) -> None:
-    stored(context, 300)
+    read_stored(context, 300)
     work_on(context)
     assert client.get("/api/task/1").json["status"] == "done"
     forked = client.post("/api/task/1/fork", {"step_no": 0})

@@ -5,13 +5,13 @@ from __future__ import annotations
 from nightshift.core.text.masking import MASK
 from nightshift.server.context import AppContext
 from tests.support.app_context import Client
-from tests.support.explored_task import ACTS, LONG, TRACE, Act, explored
+from tests.support.explored_task import ACTS, LONG, TRACE, Act, explore_it
 
 SECRET = "hunter2hunter2"
 
 
 def test_a_step_lists_its_tool_calls_in_order_with_what_became_of_them(client: Client, context: AppContext) -> None:
-    number = explored(context)
+    number = explore_it(context)
     tools = client.get(f"/api/task/{number}/step/1/1").json["tools"]
     assert [(one["name"], one["ok"], one["changed"]) for one in tools] == [
         (act.name, act.ok, act.change is not None) for act in ACTS
@@ -25,7 +25,7 @@ def test_a_step_lists_its_tool_calls_in_order_with_what_became_of_them(client: C
 
 
 def test_an_edit_is_a_difference_and_not_two_texts(client: Client, context: AppContext) -> None:
-    tools = client.get(f"/api/task/{explored(context)}/step/1/1").json["tools"]
+    tools = client.get(f"/api/task/{explore_it(context)}/step/1/1").json["tools"]
     edit, written, removed = tools[10], tools[16], tools[18]
     assert list(edit["arguments"]) == ["path"]
     assert [line["kind"] for line in edit["hunks"][0]["lines"]] == ["gone", "gone", "added", "added"]
@@ -34,7 +34,7 @@ def test_an_edit_is_a_difference_and_not_two_texts(client: Client, context: AppC
 
 
 def test_a_long_result_comes_in_full_with_its_model_call_alone(client: Client, context: AppContext) -> None:
-    number = explored(context)
+    number = explore_it(context)
     short = client.get(f"/api/task/{number}/step/1/1").json["tools"][4]["result"]
     assert (short["text"], short["chars"], short["cut"]) == (LONG[:4000], len(LONG), True)
     alone = client.get(f"/api/task/{number}/step/1/1?call=3").json
@@ -44,14 +44,14 @@ def test_a_long_result_comes_in_full_with_its_model_call_alone(client: Client, c
 
 def test_very_many_results_are_bounded_together(client: Client, context: AppContext) -> None:
     acts = [Act(name="read_file", arguments={"path": f"{n}.py", "more": LONG}, text=LONG) for n in range(120)]
-    tools = client.get(f"/api/task/{explored(context, acts=acts)}/step/1/1").json["tools"]
+    tools = client.get(f"/api/task/{explore_it(context, acts=acts)}/step/1/1").json["tools"]
     assert len(tools) == 120
     assert sum(len(one["result"]["text"]) for one in tools) < 300_000
     assert (tools[-1]["result"]["text"], tools[-1]["result"]["cut"]) == ("", True)
 
 
 def test_the_timeline_counts_them_also_while_the_step_runs(client: Client, context: AppContext) -> None:
-    done, running = explored(context), explored(context, finished=False)
+    done, running = explore_it(context), explore_it(context, finished=False)
     steps = client.get(f"/api/task/{done}/timeline").json["tries"][1]["steps"]
     assert [(step["tools"], step["tools_failed"]) for step in steps] == [(25, 4)]
     told = client.get(f"/api/task/{running}/timeline").json["running"]
@@ -66,7 +66,7 @@ def test_secrets_and_control_characters_do_not_come_through(client: Client, cont
         name="edit", arguments={"path": f"{SECRET}.py", "old": "x\x1b[31m", "new": SECRET, SECRET: SECRET},
         text=f"\u202e{SECRET}", said=SECRET,
     )  # fmt: skip
-    answer = client.get(f"/api/task/{explored(context, acts=[act])}/step/1/1")
+    answer = client.get(f"/api/task/{explore_it(context, acts=[act])}/step/1/1")
     assert SECRET not in answer.text
     (tool,) = answer.json["tools"]
     assert (tool["said"], tool["result"]["text"]) == (MASK, f"\\u{{202e}}{MASK}")

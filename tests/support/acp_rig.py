@@ -102,7 +102,7 @@ def request(
 
 
 @contextmanager
-def scripted(script: Mapping[str, Any], *hosts: Endpoint, **settings: Any) -> Iterator[AcpRig]:
+def make_script(script: Mapping[str, Any], *hosts: Endpoint, **settings: Any) -> Iterator[AcpRig]:
     """A backend over an agent that does what a script says."""
     with agent_folder(script) as folder, tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
         Path(scratch).chmod(0o755)

@@ -140,13 +140,13 @@ def make_desk(folder: Path) -> AppContext:
     return AppContext(
         database=database, queue=queue, events=events, mask=mask, steps=StepStore(database, events, mask=mask),
         status=status,
-        loop_lag_s=lambda: 0.001, commit_actions=Actions(), reload=Reloads(), restart=restarted,
-        install_extra=installed, check_models=checked, verifying=Slot(), forge_hook=hooked,
+        loop_lag_s=lambda: 0.001, commit_actions=Actions(), reload=Reloads(), restart=restart,
+        install_extra=install, check_models=check, verifying=Slot(), forge_hook=hook,
         memory=lambda: memory, reports_dir=lambda: folder / "reports", report=Reporting(database, folder / "reports"),
     )  # fmt: skip
 
 
-def installed(name: str) -> None:
+def install(name: str) -> None:
     """A daemon that installs the embedder and may install nothing else."""
     if name not in {"embedder", "docker"}:
         raise UnknownExtra(name, ["embedder", "docker"])
@@ -154,21 +154,21 @@ def installed(name: str) -> None:
         raise ExtraMissing("not installed (EXTRAS=off)")
 
 
-def checked() -> Future[Sequence[ModelStatus]]:
+def check() -> Future[Sequence[ModelStatus]]:
     """A daemon whose model is there."""
     done: Future[Sequence[ModelStatus]] = Future()
     done.set_result((ModelStatus(name="ollama", model="qwen2.5-coder:7b", available=True),))
     return done
 
 
-def hooked(headers: Mapping[str, str], _body: bytes) -> Sequence[str]:
+def hook(headers: Mapping[str, str], _body: bytes) -> Sequence[str]:
     """A daemon that follows one repository at a GitLab whose hooks say `right`."""
     if headers.get("x-gitlab-token") != "right":
         raise HookRefused("the webhook's signature is missing or wrong")
     return ("https://gitlab.com/octo/hello",)
 
 
-def restarted(name: str) -> Future[Restart]:
+def restart(name: str) -> Future[Restart]:
     """A daemon whose only worker runs task 1."""
     if name != "worker-1":
         raise UnknownWorker(name, ["worker-1"])
@@ -185,7 +185,7 @@ class Actions:
             raise UnknownTask(task_id)
         if task_id != 1:
             raise NotReverted(f"task {task_id} made no commit, so there is nothing to revert")
-        return _settled(
+        return _settle(
             Reverted(
                 task_id=1, commit="a" * 40, subject="Add", by="b" * 40, branch="main", repo="/r",
                 judged="1 test passed.", forced=force, reapplied=reapply,
@@ -194,7 +194,7 @@ class Actions:
 
     def integrate(self, task_id: int, force: bool) -> Future[Integrated]:
         self._check(task_id)
-        return _settled(
+        return _settle(
             Integrated(
                 task_id=1, commit="b" * 40, waited="a" * 40, subject="Add", branch="agent/1-add", target="main",
                 repo="/r", judged="1 test passed.", label="" if force else "tests_passed", forced=force,
@@ -204,7 +204,7 @@ class Actions:
     def discard(self, task_id: int) -> Future[Discarded]:
         self._check(task_id)
         undo = f"git -C /r branch agent/1-add {'a' * 40}"
-        return _settled(
+        return _settle(
             Discarded(task_id=1, commit="a" * 40, subject="Add", branch="agent/1-add", repo="/r", undo=undo)
         )  # fmt: skip
 
@@ -216,7 +216,7 @@ class Actions:
             raise BranchRefused(f"task {task_id} made no commit, so nothing waits on a branch")
 
 
-def _settled(answer: A) -> Future[A]:
+def _settle(answer: A) -> Future[A]:
     done: Future[A] = Future()
     done.set_result(answer)
     return done

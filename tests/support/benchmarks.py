@@ -57,7 +57,7 @@ def results(arm: Arm, items: Iterable[Item], solved: Collection[int], **used: An
     ]
 
 
-def stored(
+def read_stored(
     path: Path,
     repo: str,
     arms: Mapping[Arm, Collection[int]],

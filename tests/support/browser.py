@@ -101,12 +101,12 @@ def addresses(home: Path, *tasks: int) -> list[str]:
     return found
 
 
-def drawn(page: Page) -> None:
+def draw(page: Page) -> None:
     """Wait until nothing on the page is being read any more."""
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
 
 
-def unfolded(page: Page) -> None:
+def unfold(page: Page) -> None:
     """Open all that is folded, and show each tab once, so that everything is drawn."""
     unfold = "() => document.querySelectorAll('details:not([open])').forEach((each) => { each.open = true; })"
     page.evaluate(unfold)
@@ -115,7 +115,7 @@ def unfolded(page: Page) -> None:
         page.evaluate(unfold)
 
 
-def heard(page: Page, condition: Callable[[], bool]) -> None:
+def hear(page: Page, condition: Callable[[], bool]) -> None:
     """Wait until events of the page have made the condition true; they are only heard while Playwright waits."""
     end = time.monotonic() + PATIENCE_MS / 1000
     while not condition():

@@ -119,7 +119,7 @@ class Journal:
         return [f"db: {'; '.join(job)}" for job in jobs if job]
 
 
-def watched_connection(base: type, injector: CrashInjector) -> type:
+def watch_connection(base: type, injector: CrashInjector) -> type:
     """A connection that announces each commit of the writer with the names of the jobs in it."""
 
     class Watched(base):  # type: ignore[misc]  # the class comes from whichever SQLite is installed
@@ -152,7 +152,7 @@ def watched_connection(base: type, injector: CrashInjector) -> type:
 # --- files
 
 
-def watched_rename(real: Callable[..., None], home: Path, injector: CrashInjector) -> Callable[..., None]:
+def watch_rename(real: Callable[..., None], home: Path, injector: CrashInjector) -> Callable[..., None]:
     """`os.replace` or `os.rename` that announces files of the home that come to stand in the place of others."""
 
     @functools.wraps(real)
@@ -182,11 +182,11 @@ def install(folder: Path, home: Path) -> None:
     """Watch the libraries."""
     injector = CrashInjector(folder)
     for library in _libraries():
-        factory = watched_connection(library.Connection, injector)
+        factory = watch_connection(library.Connection, injector)
         library.connect = functools.partial(library.connect, factory=factory)
     watch_git(injector)
     for name in ("replace", "rename"):
-        setattr(os, name, watched_rename(getattr(os, name), home, injector))
+        setattr(os, name, watch_rename(getattr(os, name), home, injector))
 
 
 def run() -> int:

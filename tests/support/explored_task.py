@@ -14,7 +14,7 @@ from nightshift.core.tasks.task import Change, Task
 from nightshift.core.tools import ToolPlace, ToolRecord
 from nightshift.server.context import AppContext
 from nightshift.storage.db.tool_store import ToolStore
-from tests.support.worked_task import claimed, save, submit
+from tests.support.worked_task import claim, save, submit
 
 ABOUT = "Names that begin with a dollar sign are split: make the lexer keep `$name` as one token"
 LONG = "\n".join(f"{number:5}\t    (r'pattern_{number}', tokens.Name)," for number in range(201, 401))
@@ -131,10 +131,10 @@ def _reply(context: AppContext, task: Task, step_no: int, call_no: int, act: Act
     context.steps.save_reply(request, said).result()
 
 
-def explored(context: AppContext, *, acts: Sequence[Act] = ACTS, finished: bool = True) -> int:
+def explore_it(context: AppContext, *, acts: Sequence[Act] = ACTS, finished: bool = True) -> int:
     """A task with a plan and a CODING step of these calls, which is still at work unless it is `finished`."""
     number = submit(context, ABOUT)
-    task = claimed(context)
+    task = claim(context)
     work = AttemptState(phase=Phase.CODING, base="c0ffee" * 6, step_no=1, plan="Find where names are matched.")
     save(context, task, work, Phase.PLANNING)
     explore(context, task, 1, acts)

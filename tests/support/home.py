@@ -29,7 +29,7 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import StateStore
 from nightshift.storage.db.step_store import StepStore
-from tests.support.app_context import Reloads, installed
+from tests.support.app_context import Reloads, install
 from tests.support.ready_database import ready
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,7 +103,7 @@ class Home:
             steps=StepStore(database, events),
             status=status,
             reload=Reloads(),
-            install_extra=installed,
+            install_extra=install,
         )
 
     @contextmanager

@@ -27,7 +27,7 @@ from typing import Any
 from nightshift.core.isolation import Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
 from nightshift.core.ports import Sandbox
 from nightshift.sandbox import launcher
-from tests.support.hostile_host import ENVIRONMENT_NAME, SHOWN, Host, host, marked
+from tests.support.hostile_host import ENVIRONMENT_NAME, SHOWN, Host, host, mark_file
 from tests.support.sandboxes import runtime
 
 PAYLOADS = Path(__file__).resolve().parent.parent / "hostile" / "payloads"
@@ -106,7 +106,7 @@ class Seen:
 Effect = Callable[[Seen], bool]
 
 
-def started(made: Host, result: SandboxResult) -> bool:
+def start(made: Host, result: SandboxResult) -> bool:
     """Tell whether a program showed that it ran."""
     return result.stdout.startswith(_proof(made)) and b"\nbroken\n" not in result.stdout
 
@@ -120,7 +120,7 @@ def source(name: str) -> str:
     return (PAYLOADS / f"{name}.py").read_text()
 
 
-def told_to(made: Host, name: str, limits: SandboxLimits, step: str = "attack") -> bytes:
+def list_told_to(made: Host, name: str, limits: SandboxLimits, step: str = "attack") -> bytes:
     """The standard input of a program: its own text, the places of the bait, its limits."""
     told = {
         **made.told, "program": source(name), "step": step, "pids": str(limits.pids),
@@ -152,7 +152,7 @@ async def run_bare(
     made.bare.mkdir(exist_ok=True)
     made.bare.chmod(0o777)
     user = launcher.job_uid() if as_job and os.geteuid() == 0 else None
-    return await asyncio.to_thread(_bare, command(made), made.bare, told_to(made, name, limits, step), user)
+    return await asyncio.to_thread(_bare, command(made), made.bare, list_told_to(made, name, limits, step), user)
 
 
 def _bare(argv: tuple[str, ...], folder: Path, told: bytes, user: int | None) -> SandboxResult:
@@ -178,7 +178,9 @@ async def run_inside(
 ) -> SandboxResult:
     """Run a program in an isolation; `shown` shows it a folder of the host's."""
     mounts = [*runtime().mounts, *([Mount(host=made.canaries / "runtime", inside=SHOWN)] if shown else [])]
-    job = SandboxJob(argv=command(made), mounts=tuple(mounts), stdin=told_to(made, name, limits, step), limits=limits)
+    job = SandboxJob(
+        argv=command(made), mounts=tuple(mounts), stdin=list_told_to(made, name, limits, step), limits=limits
+    )
     return await sandbox.run(job)
 
 
@@ -202,8 +204,8 @@ class Attack:
         with host(env_secret, bait=self.bait, in_memory=self.books) as made:
             run = run_bare(made, self.name, self.limits, as_job=self.as_job)
             seen = await self._seen(made, env_secret, run)
-            report = await asyncio.to_thread(_collected, made.bare)
-            return replace(seen, report=report, kept=self.tidy and not _removed(made.bare))
+            report = await asyncio.to_thread(_collect, made.bare)
+            return replace(seen, report=report, kept=self.tidy and not _remove(made.bare))
 
     async def inside(self, sandbox: Sandbox, env_secret: str, scratch: Path) -> Seen:
         """Run it in an isolation; `scratch` is the folder where that may keep a job's files while it runs."""
@@ -211,18 +213,18 @@ class Attack:
             seen = await self._seen(
                 made, env_secret, run_inside(sandbox, made, self.name, self.limits, shown=self.shown)
             )
-            report = await asyncio.to_thread(_collected, scratch)
+            report = await asyncio.to_thread(_collect, scratch)
             return replace(seen, report=report, kept=any(await asyncio.to_thread(lambda: list(scratch.iterdir()))))
 
     async def _seen(self, made: Host, env_secret: str, run: Coroutine[None, None, SandboxResult]) -> Seen:
         books, called = Used(), list[bool]()
         with contextlib.ExitStack() as held:
             if self.books:
-                held.enter_context(_watched(lambda: _enter(books, made.mark)))
+                held.enter_context(_watch(lambda: _enter(books, made.mark)))
             if self.caller:
-                held.enter_context(_watched(lambda: _call(made, called)))
+                held.enter_context(_watch(lambda: _call(made, called)))
             result = await run
-        left = await asyncio.to_thread(_left, made.mark)
+        left = await asyncio.to_thread(_leave, made.mark)
         return Seen(
             host=made, output=result.stdout + result.stderr, duration_s=result.duration_s, limits=self.limits,
             used=books, left=left, called=bool(called), changed=tuple(made.changed()),
@@ -236,7 +238,7 @@ class Attack:
 
 
 @contextlib.contextmanager
-def _watched(look: Callable[[], None]) -> Iterator[None]:
+def _watch(look: Callable[[], None]) -> Iterator[None]:
     """Look again and again from a thread, half of the time at most: a look at a folder holds up who writes there."""
     over = threading.Event()
 
@@ -256,7 +258,7 @@ def _watched(look: Callable[[], None]) -> Iterator[None]:
         thread.join()
 
 
-def _collected(folder: Path) -> bytes | None:
+def _collect(folder: Path) -> bytes | None:
     """Read a run's report from its folder as a daemon does; None if it would wait for ever."""
     report = folder / "report.json"
     if report.is_fifo():
@@ -264,7 +266,7 @@ def _collected(folder: Path) -> bytes | None:
     return report.read_bytes() if report.exists() else b""
 
 
-def _removed(folder: Path) -> bool:
+def _remove(folder: Path) -> bool:
     try:
         shutil.rmtree(folder)
     except (OSError, RecursionError):
@@ -272,10 +274,10 @@ def _removed(folder: Path) -> bool:
     return True
 
 
-def _left(mark: str) -> int:
+def _leave(mark: str) -> int:
     """How many processes with that word are still there, given a moment to end."""
     for _ in range(5):
-        if not (left := marked(mark)):
+        if not (left := mark_file(mark)):
             break
         time.sleep(0.02)
     return len(left)
@@ -291,7 +293,7 @@ def _call(made: Host, called: list[bool]) -> None:
 def _enter(used: Used, mark: str) -> None:
     here = Path.cwd().stat()
     now, folders = Used(), {(here.st_dev, here.st_ino)}
-    for pid in marked(mark):
+    for pid in mark_file(mark):
         with contextlib.suppress(OSError, ValueError):
             _add(now, Path("/proc", str(pid)), folders)
     for name in Used.__slots__:
@@ -327,62 +329,62 @@ def _add_folder(now: Used, folder: Path) -> None:
 # --- effects
 
 
-def leaked(seen: Seen) -> bool:
+def has_leaked(seen: Seen) -> bool:
     """A secret of the host's came out."""
     return any(secret.encode() in seen.output for secret in seen.secrets)
 
 
-def changed(seen: Seen) -> bool:
+def change(seen: Seen) -> bool:
     """A file of the host's is another, gone or new."""
     return bool(seen.changed)
 
 
-def collected(seen: Seen) -> bool:
+def collect(seen: Seen) -> bool:
     """A reader of the run's report from its folder gets a secret, or waits for ever."""
     return seen.report is None or any(secret.encode() in seen.report for secret in seen.secrets)
 
 
-def arrived(seen: Seen) -> bool:
+def has_arrived(seen: Seen) -> bool:
     """Something reached a listener of the host's."""
     return bool(seen.arrived)
 
 
-def answered(seen: Seen) -> bool:
+def answer(seen: Seen) -> bool:
     """Somebody outside reached a listener of the program's."""
     return seen.called
 
 
-def harmed(seen: Seen) -> bool:
+def has_harmed(seen: Seen) -> bool:
     """A process of the host's was ended, stopped or changed."""
     return bool(seen.harmed)
 
 
-def carried(seen: Seen) -> bool:
+def carry(seen: Seen) -> bool:
     """A random text came back through a part of the kernel that is none of a program's business."""
     return f"carried {seen.host.challenge}".encode() in seen.output
 
 
-def left(seen: Seen) -> bool:
+def leave(seen: Seen) -> bool:
     """A process outlived the run."""
     return seen.left > 0
 
 
-def outlasted(seen: Seen) -> bool:
+def has_outlasted(seen: Seen) -> bool:
     """The run took far longer than it was granted."""
     return seen.duration_s > seen.limits.wall_s + 1
 
 
-def flooded(seen: Seen) -> bool:
+def has_flooded(seen: Seen) -> bool:
     """More output was kept than was granted."""
     return len(seen.output) > 2 * seen.limits.output_bytes + 4096
 
 
-def hogged(seen: Seen) -> bool:
+def has_hogged(seen: Seen) -> bool:
     """The processors were used for longer than was granted."""
     return seen.used.cpu_s > 1.5 * seen.limits.cpus * seen.duration_s + 0.1
 
 
-def kept(seen: Seen) -> bool:
+def keep(seen: Seen) -> bool:
     """Files of the run are still there after it."""
     return seen.kept
 

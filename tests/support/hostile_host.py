@@ -65,7 +65,7 @@ class Host:
 
     def arrived(self) -> list[str]:
         """The listeners that something reached."""
-        return [str(listener.family) for listener in self.listeners if _visited(listener)]
+        return [str(listener.family) for listener in self.listeners if _visit(listener)]
 
     def harmed(self) -> list[str]:
         """List the differences at the bait process."""
@@ -99,7 +99,7 @@ def host(env_secret: str, *, bait: bool, in_memory: bool = False) -> Iterator[Ho
             held.callback(_sweep, made)
             _files(made)
             _listen(made, held)
-            _shared_memory(made, held)
+            _share_memory(made, held)
             if bait:
                 held.enter_context(_process(made, env_secret))
             made.told |= {"mark": made.mark, "token": made.token, "challenge": made.challenge}
@@ -165,7 +165,7 @@ def _listen(made: Host, held: contextlib.ExitStack) -> None:
         made.told["free_port"] = str(free.getsockname()[1])
 
 
-def _visited(listener: socket.socket) -> bool:
+def _visit(listener: socket.socket) -> bool:
     try:
         if listener.type == socket.SOCK_DGRAM:
             listener.recv(100)
@@ -176,7 +176,7 @@ def _visited(listener: socket.socket) -> bool:
     return True
 
 
-def _shared_memory(made: Host, held: contextlib.ExitStack) -> None:
+def _share_memory(made: Host, held: contextlib.ExitStack) -> None:
     file = Path("/dev/shm", made.mark)
     file.write_text(made.secret)
     file.chmod(0o666)
@@ -243,7 +243,7 @@ def _state(process: subprocess.Popen[bytes]) -> dict[str, str]:
     return {"stopped": str(stat[0] in "tT"), "nice": stat[16], "files": files, "processors": str(allowed)}
 
 
-def marked(mark: str) -> list[int]:
+def mark_file(mark: str) -> list[int]:
     """The running processes with a word in their command line, but for zombies."""
     found, word = list[int](), mark.encode()
     for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 (pathlib takes ten times as long)
@@ -255,7 +255,7 @@ def marked(mark: str) -> list[int]:
 
 def _sweep(made: Host) -> None:
     """End and remove what a program left on the host."""
-    for pid in marked(made.mark):
+    for pid in mark_file(made.mark):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     for folder in (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp")):

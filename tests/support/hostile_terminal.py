@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 
 from nightshift.core.isolation import Ended, SandboxResult
-from tests.support.hostile import LIMITS, command, run_inside, started, told_to
+from tests.support.hostile import LIMITS, command, list_told_to, run_inside, start
 from tests.support.hostile_host import Host, host
-from tests.support.sandboxes import opened
+from tests.support.sandboxes import open_it
 
 PROGRAM = "terminal/speaks_and_types"
 
@@ -24,12 +24,12 @@ async def main(name: str, folder: Path) -> None:
     """Run the program once."""
     with host("", bait=False) as made:
         result = _bare(made) if name == "bare" else await _inside(made, name, folder)
-        if started(made, result):
+        if start(made, result):
             print(made.challenge)
 
 
 def _bare(made: Host) -> SandboxResult:
-    told = told_to(made, PROGRAM, LIMITS)
+    told = list_told_to(made, PROGRAM, LIMITS)
     done = subprocess.run(command(made), input=told, stdout=subprocess.PIPE, timeout=20, check=False)
     return SandboxResult(
         exit_code=done.returncode, ended=Ended.EXITED, stdout=done.stdout, stderr=b"", duration_s=0.0
@@ -37,7 +37,7 @@ def _bare(made: Host) -> SandboxResult:
 
 
 async def _inside(made: Host, name: str, folder: Path) -> SandboxResult:
-    async with opened(name, folder) as sandbox:
+    async with open_it(name, folder) as sandbox:
         return await run_inside(sandbox, made, PROGRAM, LIMITS)
 
 

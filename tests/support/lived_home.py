@@ -86,20 +86,20 @@ def live(store: StoreServices, clock: Ticking, rounds: int) -> None:
     """A task in every status, each round."""
     queue = store.queue
     for number in range(rounds):
-        done = _claimed(store, f"done {number}")
+        done = _claim(store, f"done {number}")
         _work(store, done, clock)
         commit = f"{done.id:040x}"
         store.state.record_commit(
             Commit(task_id=done.id, attempt=1, repo="/r", branch="b", commit=commit, base="0", subject="s", label="")
         ).result()
         queue.finish(done.id, done.fence, Ending.COMMITTED, commit=commit, branch="b").result()
-        failed = _claimed(store, "failed " + "with a long text " * 300)
+        failed = _claim(store, "failed " + "with a long text " * 300)
         queue.finish(failed.id, failed.fence, Ending.GAVE_UP, reason="no idea").result()
-        waiting = _claimed(store, "waiting")
+        waiting = _claim(store, "waiting")
         queue.wait_for_owner(
             waiting.id, waiting.fence, "?", [Ask(kind=AskKind.PACKAGE, subject="package:x", question="x?")]
         ).result()
-        running = _claimed(store, "running")
+        running = _claim(store, "running")
         _work(store, running, clock)
         _submit(store, "later", not_before=clock.now + timedelta(days=900))
         first = _submit(store, "queued", files={"a.py": "x = 1\n" * 1500}, priority=-1)
@@ -129,7 +129,7 @@ def _submit(store: StoreServices, text: str, **more: object) -> int:
     return store.queue.submit(TaskSpec(description=text, **more)).result().task_id  # type: ignore[arg-type]
 
 
-def _claimed(store: StoreServices, text: str) -> Task:
+def _claim(store: StoreServices, text: str) -> Task:
     task_id = _submit(store, text, priority=100)
     task = store.queue.claim("worker-1", only=task_id).result()
     assert task is not None
@@ -155,7 +155,7 @@ def _work(store: StoreServices, task: Task, clock: Ticking) -> None:
         store.steps.save_step(task.id, task.attempt, task.fence, step, started_at=clock(), duration_s=1.0).result()
 
 
-def told(database: Path) -> dict[str, Any] | None:
+def describe(database: Path) -> dict[str, Any] | None:
     """Return the newest event of a restore, or None when there was none."""
     with closing(connect(database, readonly=True)) as conn:
         query = "SELECT data FROM execution_logs WHERE kind = 'database_restored' ORDER BY id DESC LIMIT 1"

@@ -71,7 +71,7 @@ def age(database: Path, *, days: int) -> None:
         for table in TABLES:
             times = [row[1] for row in conn.execute(f"PRAGMA table_info({table})") if _is_time(row[1])]
             back = f"'-{days} days'"
-            moved = ", ".join(f"{each} = {_moved(each, back)}" for each in times)
+            moved = ", ".join(f"{each} = {_move(each, back)}" for each in times)
             if moved:
                 conn.execute(f"UPDATE {table} SET {moved}")
 
@@ -114,10 +114,10 @@ class _Copies:
         return self._earlier(told, "k") if _is_time(column) else told
 
     def _earlier(self, value: str, night: str) -> str:
-        return _moved(value, f"'-' || (({self._nights} - {night}) * {self._step_s}) || ' seconds'")
+        return _move(value, f"'-' || (({self._nights} - {night}) * {self._step_s}) || ' seconds'")
 
 
-def _moved(value: str, modifier: str) -> str:
+def _move(value: str, modifier: str) -> str:
     return f"strftime('%Y-%m-%dT%H:%M:%f000Z', {value}, {modifier})"
 
 

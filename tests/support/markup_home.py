@@ -50,7 +50,7 @@ def markup_home(folder: Path) -> Iterator[Daemon]:
     (home / "db").mkdir(parents=True)
     context = make_desk(folder)
     try:
-        _written(context)
+        _write(context)
     finally:
         context.database.close()
     (folder / "db.sqlite").rename(home / "db" / "agent_logs.sqlite")
@@ -71,7 +71,7 @@ def _answer(_phase: str, _messages: list[dict[str, str]]) -> str:
     return EVIL
 
 
-def _written(context: AppContext) -> None:
+def _write(context: AppContext) -> None:
     files = {"test_calc.py": f"# {EVIL}\nfrom calc import add\n", FILE: f"EVIL = {EVIL!r}\n"}
     for passes in (True, False):
         submit(context, f"{EVIL} {passes}", tests=files)

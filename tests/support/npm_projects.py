@@ -39,16 +39,16 @@ def package(framework: str, **more: Any) -> str:
 
 def lock(framework: str) -> str:
     """The `package-lock.json` of such a project."""
-    return (_made(framework) / "package-lock.json").read_text()
+    return (_make(framework) / "package-lock.json").read_text()
 
 
 def modules(framework: str) -> Path:
     """A `node_modules` that holds what such a project depends on."""
-    return _made(framework, installed=True) / "node_modules"
+    return _make(framework, installed=True) / "node_modules"
 
 
 @functools.cache
-def _made(framework: str, *, installed: bool = False) -> Path:
+def _make(framework: str, *, installed: bool = False) -> Path:
     wanted: Mapping[str, str] = PACKAGES[framework]
     digest = hashlib.sha256(json.dumps([wanted, installed, os.getuid(), time.strftime("%F")]).encode()).hexdigest()[:12]
     folder = Path(tempfile.gettempdir(), f"nightshift-npm-{digest}")

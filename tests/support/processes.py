@@ -25,7 +25,7 @@ def alive(word: str) -> bool:
     return False
 
 
-async def started(word: str) -> None:
+async def start(word: str) -> None:
     """Wait until such a process runs; some seconds at most."""
     for _ in range(1000):
         if alive(word):

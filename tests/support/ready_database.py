@@ -13,13 +13,13 @@ def ready(path: Path) -> Path:
     """Put an empty database of the newest schema there, unless there is something; the path again."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(_made())
+        path.write_bytes(_make())
         path.chmod(0o600)
     return path
 
 
 @cache
-def _made() -> bytes:
+def _make() -> bytes:
     """A new file after all migrations."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "made.sqlite"

@@ -80,7 +80,7 @@ def isolation(name: str, folder: Path) -> Sandbox:
 
 
 @contextlib.asynccontextmanager
-async def opened(name: str, folder: Path) -> AsyncIterator[Sandbox]:
+async def open_it(name: str, folder: Path) -> AsyncIterator[Sandbox]:
     """The isolation of that name as in `isolation`, ended with the block where it keeps something running."""
     box = isolation(name, folder)
     try:
@@ -91,7 +91,7 @@ async def opened(name: str, folder: Path) -> AsyncIterator[Sandbox]:
 
 
 @contextlib.asynccontextmanager
-async def nested(shown: Runtime | None = None) -> AsyncIterator[NestedSandbox]:
+async def nest(shown: Runtime | None = None) -> AsyncIterator[NestedSandbox]:
     """The nested sandbox of a runtime, the usual one where none is given; its fork servers end with the block."""
     box = NestedSandbox(bubblewrap(), shown or runtime())
     try:

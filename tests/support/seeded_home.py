@@ -110,7 +110,7 @@ class SeededDaemon:
         return self.daemon.url
 
     def task(self, name: str) -> int:
-        """The id of a task by what became of it: see `_submitted`."""
+        """The id of a task by what became of it: see `_submit`."""
         return self.snapshot.tasks[name]
 
     @property
@@ -127,13 +127,13 @@ def replace_paths(database: Path, old: str, new: str) -> None:
         conn.execute("UPDATE task_specs SET spec = replace(spec, ?, ?), digest = ''", (old, new))
 
 
-def shared(factory: pytest.TempPathFactory) -> HomeSnapshot:
+def share(factory: pytest.TempPathFactory) -> HomeSnapshot:
     """The home that all tests of a run make their copies of, whichever of its processes they are in."""
     base = factory.getbasetemp()
-    return built((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "seeded")
+    return build((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "seeded")
 
 
-def built(folder: Path) -> HomeSnapshot:
+def build(folder: Path) -> HomeSnapshot:
     """The home in that folder; whoever comes first builds it, others wait.
 
     With NIGHTSHIFT_TESTS_SEED=FOLDER it is built there once and kept for later runs, for who tries a page again and
@@ -145,42 +145,42 @@ def built(folder: Path) -> HomeSnapshot:
     with (folder.parent / f"{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not noted.exists():
-            tasks = _worked(HomeSnapshot(folder=folder, tasks={}))
+            tasks = _work(HomeSnapshot(folder=folder, tasks={}))
             noted.write_text(json.dumps(tasks))
     return HomeSnapshot(folder=folder, tasks=json.loads(noted.read_text()))
 
 
 @contextmanager
-def started(snapshot: HomeSnapshot, **settings: str) -> Iterator[tuple[Daemon, WireServer]]:
+def start(snapshot: HomeSnapshot, **settings: str) -> Iterator[tuple[Daemon, WireServer]]:
     """A daemon that runs in that home, and its model."""
     with WireServer(SeedModel()) as server, snapshot.daemon(server, **settings) as daemon:
         yield daemon, server
 
 
-def _worked(snapshot: HomeSnapshot) -> dict[str, int]:
+def _work(snapshot: HomeSnapshot) -> dict[str, int]:
     make_owned(snapshot.repo)
     (snapshot.folder / "index").mkdir()
     wheel(snapshot.folder / "index", "moonphase", "1.0", {"moonphase.py": "FULL = 1\n"})
-    with started(snapshot) as (daemon, _):
-        tasks = _submitted(daemon, snapshot.repo)
+    with start(snapshot) as (daemon, _):
+        tasks = _submit(daemon, snapshot.repo)
         begun = [tasks[name] for name in ("second_try", "failed", "reviewed", "owned", "refused")]
         daemon.wait(*begun, within_s=PATIENCE_S)
         tasks["recalling"] = daemon.submit(**job(2))
         daemon.wait(tasks["recalling"], within_s=PATIENCE_S)
         until(lambda: len(daemon.get("/api/approvals?open=1")["approvals"]) == 2, PATIENCE_S)
         daemon.ask("POST", "/api/checkpoint")
-        until(lambda: _reported(daemon), PATIENCE_S)
+        until(lambda: _report(daemon), PATIENCE_S)
         daemon.ask("POST", "/api/resume")
     return tasks
 
 
-def _submitted(daemon: Daemon, repo: Path) -> dict[str, int]:
+def _submit(daemon: Daemon, repo: Path) -> dict[str, int]:
     tasks = {
         "second_try": daemon.submit(**job(1)),
         "failed": daemon.submit(**job(3)),
         "reviewed": daemon.submit(**job(4), review=True, audit=True),
         "owned": daemon.submit(**job(7), repo=str(repo)),
-        "refused": _refused(daemon, repo.with_name("gone")),
+        "refused": _refuse(daemon, repo.with_name("gone")),
         "approval": daemon.submit(description="Write full() in moon.py", tests=MOON_TESTS),
         "question": daemon.submit(description=VAGUE, clarify=True),
         "scheduled": daemon.submit(**job(5), not_before=FAR_AHEAD),
@@ -191,7 +191,7 @@ def _submitted(daemon: Daemon, repo: Path) -> dict[str, int]:
     return tasks
 
 
-def _refused(daemon: Daemon, repo: Path) -> int:
+def _refuse(daemon: Daemon, repo: Path) -> int:
     """A task whose folder was no repository any more before anybody looked at it."""
     make_owned(repo)
     daemon.ask("POST", "/api/pause")
@@ -201,7 +201,7 @@ def _refused(daemon: Daemon, repo: Path) -> int:
     return task_id
 
 
-def _reported(daemon: Daemon) -> bool:
+def _report(daemon: Daemon) -> bool:
     holds: list[dict[str, Any]] = daemon.get("/api/status")["holds"]
     return any("is written" in hold["reason"] for hold in holds)
 

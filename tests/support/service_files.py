@@ -60,7 +60,7 @@ def counter(**more: Any) -> dict[str, Any]:
     return {"start": python(SERVER.replace("PORT", str(PORT), 1)), **COUNTER, **more}
 
 
-def declared(services: Mapping[str, Mapping[str, Any]] | None = None, **more: Any) -> dict[str, str]:
+def declare(services: Mapping[str, Mapping[str, Any]] | None = None, **more: Any) -> dict[str, str]:
     """The environment file, by its path, with these services or the small one."""
     text = json.dumps({"services": {"counter": counter()} if services is None else services, **more})
     return {PATH: text}  # each JSON is YAML

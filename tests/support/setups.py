@@ -57,7 +57,7 @@ def tree(script: str, **files: str) -> TextTree:
     )
 
 
-async def left_by(found: Environments, base: TextTree) -> Runtime:
+async def build_left(found: Environments, base: TextTree) -> Runtime:
     """The runtime with what the script of a commit leaves."""
     return await found.runtime_for(runtime(), base, (await found.of(base)).digest)
 

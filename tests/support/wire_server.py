@@ -133,7 +133,7 @@ class WireServer:
         chunk_s: float = 0.0,
         embed: Embed | None = None,
     ) -> None:
-        self.embed = embed or _hashed_words
+        self.embed = embed or _hash_words
         self.reply, self.models, self.keys = reply, list(models), set(keys)
         self.context_length, self.chunk_words, self.latency_s, self.chunk_s = (
             context_length, chunk_words, latency_s, chunk_s
@@ -441,11 +441,11 @@ def _embeddings(path: str, body: Mapping[str, Any], embed: Embed) -> web.Respons
     return web.json_response({"object": "list", "data": data, "model": body.get("model"), "usage": usage})
 
 
-def _hashed_words(texts: Sequence[str]) -> list[list[float]]:
-    return [_hashed(text, 64) for text in texts]
+def _hash_words(texts: Sequence[str]) -> list[list[float]]:
+    return [_hash(text, 64) for text in texts]
 
 
-def _hashed(text: str, dims: int) -> list[float]:
+def _hash(text: str, dims: int) -> list[float]:
     vector = [0.0] * dims
     for word in re.findall(r"\w+", text.lower()) or [json.dumps(text)]:
         vector[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4]) % dims] += 1.0

@@ -42,7 +42,7 @@ def verdict(passed: bool, said: str = "") -> Verdict:
     )
 
 
-def held(said: str = "") -> dict[str, object]:
+def read_held(said: str = "") -> dict[str, object]:
     """The content of a prompt, as a step tells it."""
     return {
         "call": 0, "tokens": 1234, "limit": 24000, "sections": [["Instructions", 900], [f"The task{said}", 334]],
@@ -80,7 +80,7 @@ def work_on(
         if code and said:
             _call_tool(context, task, work, said)
         done = replace(work, step_no=number + 1)
-        step = Step(phase=phase, outcome=outcome, state=done, note=note + said, data={"prompts": [held(said)]})
+        step = Step(phase=phase, outcome=outcome, state=done, note=note + said, data={"prompts": [read_held(said)]})
         context.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=1.25).result()
     ending, reason = (Ending.COMMITTED, "") if passes else (Ending.STUCK, "the same test failed three times")
     spent = Spent(model_calls=4, tokens_in=4800, tokens_out=920, model_s=6.2, suite_s=0.8)
@@ -111,7 +111,7 @@ def _call_tool(context: AppContext, task: Task, work: AttemptState, said: str) -
     ToolStore(context.database, context.events, mask=context.mask).save(place, task.fence, record).result()
 
 
-def claimed(context: AppContext) -> Task:
+def claim(context: AppContext) -> Task:
     """Claim the next task."""
     task = context.queue.claim("worker-1").result()
     assert task is not None

@@ -24,7 +24,7 @@ def result(stdout: bytes) -> SandboxResult:
     return SandboxResult(exit_code=0, ended=Ended.EXITED, stdout=stdout, stderr=b"", duration_s=0.1)
 
 
-def signed(events: str, key: bytes = KEY, **more: Any) -> bytes:
+def sign(events: str, key: bytes = KEY, **more: Any) -> bytes:
     suite = {"ended": "exited", "exit": 0, "events": events, "output": {}, "duration_s": 0.1, "cpu_s": 0.1, "limit": ""}
     text = json.dumps({"python": "3.11.2", "suite": suite, "altered": [], **more}).encode()
     return hashlib.blake2b(text, key=key).hexdigest().encode() + b"\n" + text
@@ -34,20 +34,20 @@ def lines(*events: object) -> str:
     return "".join(json.dumps(event) + "\n" for event in events)
 
 
-def taken(events: str) -> Answer:
-    found = read(result(signed(events)), KEY)
+def take(events: str) -> Answer:
+    found = read(result(sign(events)), KEY)
     assert found is not None
     return found
 
 
 def test_a_signed_answer_is_read() -> None:
-    session = taken(lines(*GOOD)).session
+    session = take(lines(*GOOD)).session
     assert [test.id for test in session.tests] == ["t.py::test_a"]
     assert session.tests[0].result is Result.PASSED
     assert (session.finishes, session.garbled, session.running) == ((0,), False, None)
 
 
-@pytest.mark.parametrize("stdout", [b"", b"nonsense", signed("", b"x" * 32), b"00" + signed(""), signed("") + b" "])
+@pytest.mark.parametrize("stdout", [b"", b"nonsense", sign("", b"x" * 32), b"00" + sign(""), sign("") + b" "])
 def test_an_answer_without_the_signature_is_none(stdout: bytes) -> None:
     assert read(result(stdout), KEY) is None
 
@@ -65,20 +65,20 @@ def test_an_answer_without_the_signature_is_none(stdout: bytes) -> None:
     ],
 )
 def test_what_the_recorder_would_not_write_marks_the_stream(extra: str) -> None:
-    assert taken(lines(*GOOD) + extra).session.garbled
+    assert take(lines(*GOOD) + extra).session.garbled
 
 
 @given(st.lists(st.text() | st.sampled_from([json.dumps(event) for event in GOOD]), max_size=8))
 def test_no_stream_of_events_breaks_the_reader(events: list[str]) -> None:
-    session = taken("\n".join(events)).session
+    session = take("\n".join(events)).session
     assert len(session.tests) <= len(events)
 
 
 def test_only_lines_with_the_secret_count() -> None:
     text = "".join(f"secret{line}\n" for line in lines(*GOOD).splitlines())
-    found = read(result(signed(text)), KEY, "secret")
+    found = read(result(sign(text)), KEY, "secret")
     assert found is not None
     assert (found.session.tests[0].result, found.session.garbled) == (Result.PASSED, False)
-    forged = read(result(signed(text + lines(GOOD[1]))), KEY, "secret")
+    forged = read(result(sign(text + lines(GOOD[1]))), KEY, "secret")
     assert forged is not None
     assert (len(forged.session.tests), forged.session.garbled) == (1, True)

@@ -70,7 +70,7 @@ def box(sandbox: Sandbox) -> Noted:
     return Noted(sandbox)
 
 
-async def judged(box: Noted, folder: Path, app: str, base: dict[str, str] | None = None, **more: Any) -> Verdict:
+async def judge_change(box: Noted, folder: Path, app: str, base: dict[str, str] | None = None, **more: Any) -> Verdict:
     tree = {**BASE, **(base or {})}
     runner = SuiteRunner(
         box, runtime(), emit=lambda _: None, staging_dir=folder / "staging", baselines=folder / "baselines.json"
@@ -90,7 +90,7 @@ def of_base(box: Noted) -> list[list[str]]:
 
 
 async def test_what_failed_before_is_left_out_and_told(box: Noted, folder: Path) -> None:
-    verdict = await judged(box, folder, RIGHT)
+    verdict = await judge_change(box, folder, RIGHT)
     assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     assert verdict.before == OLD
     assert {case.result for case in verdict.results} == {Result.PASSED}
@@ -102,7 +102,7 @@ async def test_what_failed_before_is_left_out_and_told(box: Noted, folder: Path)
 
 
 async def test_what_the_change_broke_is_named_and_nothing_else(box: Noted, folder: Path) -> None:
-    verdict = await judged(box, folder, APP.replace("return 2", "return 5"))
+    verdict = await judge_change(box, folder, APP.replace("return 2", "return 5"))
     assert verdict.failing == {
         "tests/test_given.py::test_three", "tests/test_app.py::test_two", "tests/test_app.py::test_where_it_can",
     }  # fmt: skip
@@ -113,17 +113,17 @@ async def test_what_the_change_broke_is_named_and_nothing_else(box: Noted, folde
 
 async def test_what_the_change_mended_is_told(box: Noted, folder: Path) -> None:
     app = RIGHT.replace("return 1", "return 7")
-    verdict = await judged(box, folder, app)
+    verdict = await judge_change(box, folder, app)
     assert verdict.mended == OLD[:1]
     assert verdict.before == OLD[1:]
     assert verdict.failing == {"tests/test_app.py::test_one"}
 
 
 async def test_a_baseline_is_taken_once_for_a_tree_also_after_a_restart(box: Noted, folder: Path) -> None:
-    await judged(box, folder, RIGHT)
-    await judged(box, folder, APP + "\n\ndef three():\n    return 5\n")
+    await judge_change(box, folder, RIGHT)
+    await judge_change(box, folder, APP + "\n\ndef three():\n    return 5\n")
     assert len(of_base(box)) == 2, "the suite, and what failed in it once more alone"
-    await judged(box, folder, RIGHT, {"other.py": ""})
+    await judge_change(box, folder, RIGHT, {"other.py": ""})
     assert len(of_base(box)) == 4, "another tree has another baseline"
 
 
@@ -134,7 +134,7 @@ NEW = "\n\ndef test_three():\n    assert app.three() == 3\n"
 
 async def test_a_test_of_the_base_that_fails_once_by_chance_is_not_charged(box: Noted, folder: Path) -> None:
     box.busy = 1
-    verdict = await judged(box, folder, RIGHT, MACHINE)
+    verdict = await judge_change(box, folder, RIGHT, MACHINE)
     assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     assert not verdict.before
 
@@ -147,20 +147,20 @@ async def test_a_test_that_the_task_brings_is_charged_however_seldom_it_fails(
     box: Noted, folder: Path, given: str
 ) -> None:
     box.busy = 1
-    verdict = await judged(box, folder, RIGHT, MACHINE, given={"tests/test_app.py": given}, regression=())
+    verdict = await judge_change(box, folder, RIGHT, MACHINE, given={"tests/test_app.py": given}, regression=())
     assert verdict.reason == "1 failed of 2 tests"
 
 
 async def test_a_given_test_that_failed_before_has_one_chance(box: Noted, folder: Path) -> None:
     box.busy, mended = 1, {**MACHINE, "app.py": APP.replace("return 1", "return 7")}
-    verdict = await judged(box, folder, RIGHT, mended, given={"tests/test_app.py": WAITS}, regression=())
+    verdict = await judge_change(box, folder, RIGHT, mended, given={"tests/test_app.py": WAITS}, regression=())
     assert verdict.reason == "1 failed of 1 tests"
 
 
 async def test_a_test_that_fails_whenever_it_runs_is_charged(box: Noted, folder: Path) -> None:
     box.busy = 9
     given = {"tests/test_app.py": WAITS + NEW}
-    verdict = await judged(box, folder, RIGHT, MACHINE, given=given, regression=())
+    verdict = await judge_change(box, folder, RIGHT, MACHINE, given=given, regression=())
     assert verdict.failing == {"tests/test_app.py::test_waits"}
 
 
@@ -173,7 +173,7 @@ async def test_a_suite_that_ends_neither_with_nor_without_the_change_makes_it_do
     box: Noted, folder: Path
 ) -> None:
     base, limits = {"tests/test_b.py": HANGS, "tests/test_metadata.py": ""}, RunLimits(cpu_s=1)
-    verdict = await judged(box, folder, RIGHT, base, limits=limits)
+    verdict = await judge_change(box, folder, RIGHT, base, limits=limits)
     assert verdict.doubt
     assert "does not end here" in verdict.reason
 
@@ -181,7 +181,7 @@ async def test_a_suite_that_ends_neither_with_nor_without_the_change_makes_it_do
 async def test_a_test_that_hangs_only_with_the_change_is_charged(box: Noted, folder: Path) -> None:
     base = {"tests/test_b.py": "import app\n\n\ndef test_b():\n    assert app.two() == 2\n", "tests/test_app.py": ""}
     hangs = RIGHT.replace("    return 2", "    while True:\n        pass")
-    verdict = await judged(box, folder, hangs, base, limits=RunLimits(cpu_s=1))
+    verdict = await judge_change(box, folder, hangs, base, limits=RunLimits(cpu_s=1))
     assert not verdict.passed
     assert "it was in tests/test_b.py::test_b" in verdict.reason
     assert verdict.failing == {"tests/test_b.py::test_b"}
@@ -193,7 +193,7 @@ async def test_a_given_test_that_the_settings_leave_out_makes_the_change_doubtfu
             "import pytest\nimport app\n\n\n@pytest.mark.slow\ndef test_three():\n    assert app.three() == 3\n"
         )
     }
-    verdict = await judged(box, folder, APP, given=given)
+    verdict = await judge_change(box, folder, APP, given=given)
     assert verdict.doubt
     assert FindingKind.GIVEN_IDLE in {one.kind for one in verdict.findings}
 
@@ -203,11 +203,11 @@ async def test_of_a_long_suite_the_one_test_that_floods_is_named(box: Noted, fol
         "import app\nimport pytest\n\n\n@pytest.mark.parametrize('n', range(40))\ndef test_loud(n):\n"
         "    print('x' * (1 << 20))\n    assert app.one() == 1\n"
     )
-    fine = await judged(box, folder, RIGHT, {"tests/test_app.py": loud, "tests/test_metadata.py": ""})
+    fine = await judge_change(box, folder, RIGHT, {"tests/test_app.py": loud, "tests/test_metadata.py": ""})
     assert fine.passed, f"{fine.reason} {fine.failures}"
     assert len(fine.results) == 41
     wrong = RIGHT.replace("    return 1", "    while True:\n        print('x' * 10_000)")
-    flood = await judged(box, folder, wrong, {"tests/test_app.py": loud, "tests/test_metadata.py": ""})
+    flood = await judge_change(box, folder, wrong, {"tests/test_app.py": loud, "tests/test_metadata.py": ""})
     assert not flood.passed
     assert "tests/test_app.py::test_loud" in flood.reason
 
@@ -235,17 +235,17 @@ COMMAND = {
 TWICE = "import app\n\n\ndef test_twice():\n    assert app.twice(2) == 4\n"
 
 
-async def commanded(judge: Judge, asked: str | None, app: str = RIGHT, base: dict[str, str] | None = None) -> Verdict:
+async def command(judge: Judge, asked: str | None, app: str = RIGHT, base: dict[str, str] | None = None) -> Verdict:
     tree = TextTree({**COMMAND, **(base or {})})
     return await judge.runner.judge(SuiteJob(base=tree, change={"app.py": app}, command=("pytest",), asked=asked))
 
 
 async def test_a_command_is_not_failed_by_what_this_machine_does_not_have(judge: Judge) -> None:
-    verdict = await commanded(judge, "Write a function three.")
+    verdict = await command(judge, "Write a function three.")
     assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     assert verdict.before == ("tests/test_net.py::test_fetch", "tests/test_yaml.py")
     assert verdict.evidence.ids == ("tests/test_app.py::test_one",)
-    wrong = await commanded(judge, "Write a function three.", APP.replace("return 1", "return 2"))
+    wrong = await command(judge, "Write a function three.", APP.replace("return 1", "return 2"))
     assert wrong.failing == {"tests/test_app.py::test_one"}
 
 
@@ -253,7 +253,7 @@ async def test_a_command_is_not_failed_by_what_this_machine_does_not_have(judge:
     "asked", ["Let it read yaml.", "Let `fetch` return bytes.", "See tests/test_net.py", "Make the tests pass", None]
 )
 async def test_what_the_task_names_is_excused_by_nothing(judge: Judge, asked: str | None) -> None:
-    verdict = await commanded(judge, asked)
+    verdict = await command(judge, asked)
     assert not verdict.passed
 
 
@@ -261,11 +261,11 @@ async def test_what_the_task_names_is_excused_by_nothing(judge: Judge, asked: st
     "test", [TWICE, TWICE.replace("import app", "from app import twice"), TWICE.replace("import app", "import app.x")]
 )
 async def test_of_a_command_what_the_code_may_mend_is_excused_by_nothing(judge: Judge, test: str) -> None:
-    verdict = await commanded(judge, "Double numbers.", base={"tests/test_twice.py": test})
+    verdict = await command(judge, "Double numbers.", base={"tests/test_twice.py": test})
     assert not verdict.passed
     assert any(name.startswith("tests/test_twice.py") for name in verdict.failing)
 
 
 async def test_a_command_of_which_nothing_passes_does_not_pass(judge: Judge) -> None:
-    verdict = await commanded(judge, "Write a function three.", base={"tests/test_app.py": ""})
+    verdict = await command(judge, "Write a function three.", base={"tests/test_app.py": ""})
     assert verdict.reason == "no test passed"

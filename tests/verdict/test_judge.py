@@ -16,20 +16,20 @@ GIVEN = "tests/test_given.py::test_three"
 LATE = Failure(id=A, kind="Timeout", message="the tests were cut off")
 
 
-def ended(exit_code: int = 0, **ends: Result) -> NativeRun:
+def end(exit_code: int = 0, **ends: Result) -> NativeRun:
     """A run in which the tests of these names ended so."""
     names = {"a": A, "b": B, "given": GIVEN}
     tests = tuple(CaseResult(id=names[name], result=result) for name, result in ends.items())
     return NativeRun(tests=tests, exit_code=exit_code)
 
 
-def found(kind: FindingKind, control: Control = Control.NONE, subject: str = "") -> Finding:
+def find(kind: FindingKind, control: Control = Control.NONE, subject: str = "") -> Finding:
     return Finding(kind=kind, where=A, says=f"{kind} was seen", control=control, subject=subject)
 
 
 PASSED, FAILED, SKIPPED = Result.PASSED, Result.FAILED, Result.SKIPPED
-GOOD = ended(a=PASSED)
-RED = ended(1, a=PASSED, b=FAILED)
+GOOD = end(a=PASSED)
+RED = end(1, a=PASSED, b=FAILED)
 NOTHING = NativeRun(tests=(), exit_code=5)
 ENDLESS = NativeRun(tests=(), exit_code=None, stopped=LATE, is_late=True)
 PLAIN, BROKEN = NativeRun(tests=None), NativeRun(tests=None, exit_code=2, command=("make", "test"))
@@ -58,10 +58,10 @@ ROWS = {
         base=GOOD,
         says="before 1 test had run",
     ),
-    "a test fails that passed": Row(native=RED, base=ended(a=PASSED, b=PASSED), says="1 failed of 2"),
+    "a test fails that passed": Row(native=RED, base=end(a=PASSED, b=PASSED), says="1 failed of 2"),
     "a test fails that is new": Row(native=RED, base=GOOD, says="1 failed of 2"),
     "a test of the task fails that failed before": Row(
-        native=ended(1, given=FAILED), base=ended(1, given=FAILED), brought=OWN, says="1 failed of 1"
+        native=end(1, given=FAILED), base=end(1, given=FAILED), brought=OWN, says="1 failed of 1"
     ),
     "only tests fail that failed before": Row(native=RED, base=RED, label=Label.TESTS_PASSED),
     "only tests fail whose file could not be imported before": Row(
@@ -73,47 +73,47 @@ ROWS = {
     "no names and a good status": Row(native=PLAIN, label=Label.TESTS_PASSED),
     "no test ran, and some ran before": Row(native=NOTHING, base=GOOD, says="no test ran"),
     "no test ran, and the task has some": Row(native=NOTHING, brought=OWN, says="no test ran"),
-    "all tests of the task are skipped": Row(native=ended(given=SKIPPED), brought=OWN, says="no test ran"),
+    "all tests of the task are skipped": Row(native=end(given=SKIPPED), brought=OWN, says="no test ran"),
     "no test ran, and there are none": Row(native=NOTHING, label=Label.DOUBTFUL, says="nothing judges this"),
-    "all passed, and the status is bad": Row(native=ended(1, a=PASSED), base=GOOD, says="exit status 1"),
+    "all passed, and the status is bad": Row(native=end(1, a=PASSED), base=GOOD, says="exit status 1"),
     "all passed": Row(native=GOOD, label=Label.TESTS_PASSED),
-    "gone": Row(native=GOOD, findings=(found(FindingKind.GONE, Control.BASE),), says="gone"),
+    "gone": Row(native=GOOD, findings=(find(FindingKind.GONE, Control.BASE),), says="gone"),
     "gone, and the task names it": Row(
-        native=GOOD, findings=(found(FindingKind.GONE, Control.BASE, "test:a"),), label=Label.TESTS_PASSED, asks=True
+        native=GOOD, findings=(find(FindingKind.GONE, Control.BASE, "test:a"),), label=Label.TESTS_PASSED, asks=True
     ),
-    "a given test did not run": Row(native=GOOD, findings=(found(FindingKind.GIVEN_IDLE),), label=Label.DOUBTFUL),
-    "lost": Row(native=GOOD, findings=(found(FindingKind.LOST, Control.BASE),), says="lost"),
-    "no check of a new test ran": Row(native=GOOD, findings=(found(FindingKind.IDLE),), label=Label.DOUBTFUL),
+    "a given test did not run": Row(native=GOOD, findings=(find(FindingKind.GIVEN_IDLE),), label=Label.DOUBTFUL),
+    "lost": Row(native=GOOD, findings=(find(FindingKind.LOST, Control.BASE),), says="lost"),
+    "no check of a new test ran": Row(native=GOOD, findings=(find(FindingKind.IDLE),), label=Label.DOUBTFUL),
     "a check of a new test never ran": Row(
-        native=GOOD, findings=(found(FindingKind.UNREACHED),), label=Label.TESTS_PASSED
+        native=GOOD, findings=(find(FindingKind.UNREACHED),), label=Label.TESTS_PASSED
     ),
-    "not here": Row(native=GOOD, findings=(found(FindingKind.NOT_HERE, Control.BASE),), label=Label.TESTS_PASSED),
+    "not here": Row(native=GOOD, findings=(find(FindingKind.NOT_HERE, Control.BASE),), label=Label.TESTS_PASSED),
     "an asset": Row(
-        native=GOOD, findings=(found(FindingKind.ASSET, Control.BASE, "test:x"),), label=Label.TESTS_PASSED, asks=True
+        native=GOOD, findings=(find(FindingKind.ASSET, Control.BASE, "test:x"),), label=Label.TESTS_PASSED, asks=True
     ),
     "a copy of a test of the base passes": Row(
-        native=GOOD, findings=(found(FindingKind.COPY, Control.BASE),), says="copy"
+        native=GOOD, findings=(find(FindingKind.COPY, Control.BASE),), says="copy"
     ),
     "a copy passes, and a value is wrong": Row(
-        native=GOOD, findings=(found(FindingKind.COPY, Control.VALUE),), says="copy"
+        native=GOOD, findings=(find(FindingKind.COPY, Control.VALUE),), says="copy"
     ),
-    "a copy passes": Row(native=GOOD, findings=(found(FindingKind.COPY),), label=Label.DOUBTFUL),
-    "a replayed value is wrong": Row(native=GOOD, findings=(found(FindingKind.VALUE, Control.VALUE),), says="value"),
-    "a replayed call fails": Row(native=GOOD, findings=(found(FindingKind.VALUE),), label=Label.DOUBTFUL),
-    "an object for a plain value": Row(native=GOOD, findings=(found(FindingKind.OBJECT),), label=Label.TESTS_PASSED),
-    "a held-out value is wrong": Row(native=GOOD, findings=(found(FindingKind.HELD, Control.VALUE),), says="held"),
+    "a copy passes": Row(native=GOOD, findings=(find(FindingKind.COPY),), label=Label.DOUBTFUL),
+    "a replayed value is wrong": Row(native=GOOD, findings=(find(FindingKind.VALUE, Control.VALUE),), says="value"),
+    "a replayed call fails": Row(native=GOOD, findings=(find(FindingKind.VALUE),), label=Label.DOUBTFUL),
+    "an object for a plain value": Row(native=GOOD, findings=(find(FindingKind.OBJECT),), label=Label.TESTS_PASSED),
+    "a held-out value is wrong": Row(native=GOOD, findings=(find(FindingKind.HELD, Control.VALUE),), says="held"),
     "an outside function is another": Row(
-        native=GOOD, findings=(found(FindingKind.SEAL, Control.BASE),), label=Label.DOUBTFUL
+        native=GOOD, findings=(find(FindingKind.SEAL, Control.BASE),), label=Label.DOUBTFUL
     ),
-    "the channel is forged": Row(native=GOOD, findings=(found(FindingKind.FORGED),), label=Label.DOUBTFUL),
-    "own tests are green before": Row(native=GOOD, findings=(found(FindingKind.GREEN_BEFORE),), label=Label.DOUBTFUL),
-    "own tests are hollow": Row(native=GOOD, findings=(found(FindingKind.HOLLOW),), label=Label.DOUBTFUL),
+    "the channel is forged": Row(native=GOOD, findings=(find(FindingKind.FORGED),), label=Label.DOUBTFUL),
+    "own tests are green before": Row(native=GOOD, findings=(find(FindingKind.GREEN_BEFORE),), label=Label.DOUBTFUL),
+    "own tests are hollow": Row(native=GOOD, findings=(find(FindingKind.HOLLOW),), label=Label.DOUBTFUL),
     "nothing was changed, and own tests are hollow": Row(
-        native=GOOD, findings=(found(FindingKind.HOLLOW, Control.BASE),), label=None
+        native=GOOD, findings=(find(FindingKind.HOLLOW, Control.BASE),), label=None
     ),
-    "few mutants are noticed": Row(native=GOOD, findings=(found(FindingKind.MUTANTS),), label=Label.TESTS_PASSED),
+    "few mutants are noticed": Row(native=GOOD, findings=(find(FindingKind.MUTANTS),), label=Label.TESTS_PASSED),
     "a removal took more": Row(
-        native=GOOD, findings=(found(FindingKind.TOOK_MORE, subject="finding:x"),), label=Label.TESTS_PASSED, asks=True
+        native=GOOD, findings=(find(FindingKind.TOOK_MORE, subject="finding:x"),), label=Label.TESTS_PASSED, asks=True
     ),
 }
 
@@ -134,7 +134,7 @@ def test_every_finding_has_a_row() -> None:
 
 
 def test_a_refusal_goes_before_a_doubt() -> None:
-    doubt, refusal = found(FindingKind.SEAL, Control.BASE), found(FindingKind.LOST, Control.BASE)
+    doubt, refusal = find(FindingKind.SEAL, Control.BASE), find(FindingKind.LOST, Control.BASE)
     told = judge(GOOD, GOOD, (doubt, refusal))
     assert not told.passed
     assert told.findings == (doubt, refusal)

@@ -60,7 +60,7 @@ def box(sandbox: Sandbox) -> Noted:
     return Noted(sandbox)
 
 
-async def judged(box: Noted, folder: Path, app: str, base: dict[str, str] | None = None) -> Verdict:
+async def judge_change(box: Noted, folder: Path, app: str, base: dict[str, str] | None = None) -> Verdict:
     runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "staging")
     job = SuiteJob(
         base=TextTree({**BASE, **(base or {})}), change={"app.py": app}, given=GIVEN, regression=FILES,
@@ -70,7 +70,7 @@ async def judged(box: Noted, folder: Path, app: str, base: dict[str, str] | None
 
 
 async def test_what_one_run_has_no_time_for_runs_in_further_ones(box: Noted, folder: Path) -> None:
-    verdict = await judged(box, folder, RIGHT)
+    verdict = await judge_change(box, folder, RIGHT)
     assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     assert verdict.reason == "13 tests passed"
     assert len(verdict.results) == len({case.id for case in verdict.results}) == 13
@@ -83,13 +83,13 @@ async def test_what_one_run_has_no_time_for_runs_in_further_ones(box: Noted, fol
 
 async def test_a_failure_in_a_later_run_is_found(box: Noted, folder: Path) -> None:
     last = BASE[FILES[-1]].replace("one == 1", "not hasattr(__import__('app'), 'two')")
-    verdict = await judged(box, folder, RIGHT, {FILES[-1]: last})
+    verdict = await judge_change(box, folder, RIGHT, {FILES[-1]: last})
     assert verdict.failing == {f"{FILES[-1]}::test_more"}
     assert verdict.reason == "1 failed of 13 tests"
 
 
 async def test_a_failure_in_the_first_run_ends_it_and_says_what_was_not_reached(box: Noted, folder: Path) -> None:
-    verdict = await judged(box, folder, APP)
+    verdict = await judge_change(box, folder, APP)
     assert verdict.failing == {"test_given.py::test_two"}
     assert verdict.reason.startswith("1 failed of ")
     assert "files of tests were not reached" in verdict.reason
@@ -97,6 +97,6 @@ async def test_a_failure_in_the_first_run_ends_it_and_says_what_was_not_reached(
 
 async def test_a_baseline_takes_as_many_runs_as_it_needs(box: Noted, folder: Path) -> None:
     old = {path: BASE[path].replace("assert one == 1", "assert one == 7") for path in FILES}
-    verdict = await judged(box, folder, RIGHT, old)
+    verdict = await judge_change(box, folder, RIGHT, old)
     assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     assert verdict.before == tuple(f"{path}::test_more" for path in FILES)

@@ -15,12 +15,12 @@ from nightshift.verdict.mutation import Mutant, mutants
 from tests.support.sandboxes import Judge
 
 
-def made(after: str, before: str | None = None, most: int = 100) -> tuple[Mutant, ...]:
+def make(after: str, before: str | None = None, most: int = 100) -> tuple[Mutant, ...]:
     return mutants({"a.py": after}, lambda _: before, most)
 
 
 def stories(after: str, before: str | None = None) -> list[str]:
-    return [f"{mutant.was} > {mutant.now.strip('`')}" for mutant in made(after, before)]
+    return [f"{mutant.was} > {mutant.now.strip('`')}" for mutant in make(after, before)]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_each_place_is_broken_in_the_ways_that_fit(line: str, faults: list[str])
 
 def test_every_mutant_is_python_and_another_program() -> None:
     text = "def f(a):\n    if a > 1: return a * 2\n    return [x for x in range(a) if x % 2 == 0][1:a]\n"
-    found = made(text)
+    found = make(text)
     assert len({mutant.text for mutant in found}) == len(found) > 8
     assert all(ast.dump(ast.parse(mutant.text)) != ast.dump(ast.parse(text)) for mutant in found)
 
@@ -73,7 +73,7 @@ def test_every_mutant_is_python_and_another_program() -> None:
      set(), {1, 2}, frozenset({3}), [[]], ({},), object()],
 )  # fmt: skip
 def test_another_value_is_another_one_of_the_same_type(value: object) -> None:
-    (mutant,) = [one for one in made("def f(a):\n    return a\n") if "another" in one.now]
+    (mutant,) = [one for one in make("def f(a):\n    return a\n") if "another" in one.now]
     space: dict[str, object] = {}
     exec(mutant.text, space)
     other = space["f"](value)  # type: ignore[operator]
@@ -84,12 +84,12 @@ def test_another_value_is_another_one_of_the_same_type(value: object) -> None:
 def test_only_lines_of_the_change_are_broken() -> None:
     before = "def f(a):\n    return a + 1\n\n\ndef g(a):\n    b = a * 2\n    return b - 1\n"
     after = before.replace("b - 1", "b - 2")
-    assert {(m.function, m.line) for m in made(after, before)} == {("g", 7)}
-    assert made(before, before) == ()
+    assert {(m.function, m.line) for m in make(after, before)} == {("g", 7)}
+    assert make(before, before) == ()
     shorter = before.replace("    b = a * 2\n", "    b = a\n").replace("b - 1", "b")
     removed = "def f(a):\n    a = check(a)\n    return a + 1\n"
-    assert {m.line for m in made(before[: before.index("\n\n\n")] + "\n", removed)} == {2}
-    assert {m.line for m in made(shorter, before)} == {7}
+    assert {m.line for m in make(before[: before.index("\n\n\n")] + "\n", removed)} == {2}
+    assert {m.line for m in make(shorter, before)} == {7}
 
 
 def test_functions_and_kinds_take_turns_and_what_rarely_shows_comes_last() -> None:
@@ -97,14 +97,14 @@ def test_functions_and_kinds_take_turns_and_what_rarely_shows_comes_last() -> No
         "def f(a, b):\n    if a < b:\n        return a + b\n    return a - b\n\n\n"
         "class C:\n    def __repr__(self):\n        return 'C'\n\n    def m(self, x):\n        return x * 2\n"
     )
-    first = made(text, most=4)
+    first = make(text, most=4)
     assert {m.function for m in first[:2]} == {"f", "C.m"}
     assert "__repr__" not in " ".join(m.function for m in first)
-    assert made(text, most=4) == first, "the choice is the same each time"
+    assert make(text, most=4) == first, "the choice is the same each time"
 
 
 def test_what_may_run_for_ever_is_tried_late() -> None:
-    found = made("def f(n):\n    i = 0\n    while i < n:\n        i += 1\n    return i\n")
+    found = make("def f(n):\n    i = 0\n    while i < n:\n        i += 1\n    return i\n")
     assert found[0].was == "i"
     assert [m.was for m in found].index("i += 1") > 1
 
@@ -121,7 +121,7 @@ def test_files_that_are_no_python_or_hold_no_function_have_no_mutants() -> None:
 
 
 def test_a_story_tells_place_and_fault() -> None:
-    (mutant,) = [one for one in made("class A:\n    def f(self, x):\n        return x < 1\n") if "<=" in one.now]
+    (mutant,) = [one for one in make("class A:\n    def f(self, x):\n        return x < 1\n") if "<=" in one.now]
     assert mutant.story == "`x < 1` in A.f (a.py:3) becomes `x <= 1`"
 
 
@@ -225,7 +225,7 @@ def test_of_a_long_file_only_the_mutants_that_are_tried_are_made() -> None:
     compiled = list[object]()
     sys.setprofile(lambda _frame, event, called: compiled.append(1) if (event, called) == ("c_call", compile) else None)
     try:
-        found = made(text, most=4)
+        found = make(text, most=4)
     finally:
         sys.setprofile(None)
     assert len(found) == 4

@@ -39,7 +39,7 @@ TRICKY = {
 async def test_a_right_answer_is_accepted(name: str, judge: Judge) -> None:
     pair = PAIRS[name]
     verdict = await judge(
-        pair.change(pair.right), pair.given, pair.base, language=pair.language, held=_held(pair), cpu_s=30,
+        pair.change(pair.right), pair.given, pair.base, language=pair.language, held=_read_held(pair), cpu_s=30,
         whole_tree=False,
     )  # fmt: skip
     assert verdict.passed, (verdict.reason, verdict.failures)
@@ -52,6 +52,6 @@ def test_none_of_them_is_known_to_be_refused() -> None:
     assert ordinary.KNOWN_REFUSALS.keys() <= PAIRS.keys()
 
 
-def _held(pair: Pair) -> HeldOut:
+def _read_held(pair: Pair) -> HeldOut:
     spec = TaskSpec(description=pair.name, tests=pair.given, language=pair.language)
     return hold(spec, pair.base, SHARE)

@@ -11,13 +11,13 @@ TEXT = "from app import f\n\n\ndef test_one():\n    assert f(1) == 1\n"
 TEXTS = Texts(frozenset({"tests/test_a.py"}), {"tests/test_a.py": TEXT, "app.py": "def f(n):\n    return 1 / 0\n"}.get)
 
 
-def shaped(message: str = "", frames: tuple[tuple[str, int, str], ...] = (), output: str = "", **more: bool) -> Failure:
+def shape(message: str = "", frames: tuple[tuple[str, int, str], ...] = (), output: str = "", **more: bool) -> Failure:
     fault = Fault(kind="ValueError", message=message, frames=frames)
     return shaping.failure("tests/test_a.py::test_one[1-a]", fault, output, TEXTS, **more)
 
 
 def test_a_test_is_named_as_its_owner_knows_it() -> None:
-    assert shaped().id == "tests/test_a.py::test_one[1-a]"
+    assert shape().id == "tests/test_a.py::test_one[1-a]"
     assert shaping.show_id("a.test.mjs::sum of \u27e61, 2]") == "a.test.mjs::sum of [1, 2]"
 
 
@@ -28,25 +28,25 @@ def test_the_last_frame_of_ones_own_is_shown_with_lines_around_it() -> None:
         ("app.py", 2, "f"),
         ("/usr/y.py", 9, "g"),
     )
-    found = shaped("boom", frames)
+    found = shape("boom", frames)
     assert found.frame == "app.py:2 in f"
     assert found.excerpt == "     1 def f(n):\n>    2     return 1 / 0\n     3 "
-    assert shaped("boom", frames[:2]).frame == "tests/test_a.py:5 in test_one"
-    assert shaped("boom", frames[:1]).frame == shaped("boom").excerpt == ""
+    assert shape("boom", frames[:2]).frame == "tests/test_a.py:5 in test_one"
+    assert shape("boom", frames[:1]).frame == shape("boom").excerpt == ""
 
 
 def test_an_assertion_without_a_message_shows_its_line() -> None:
-    assert shaped("", (("tests/test_a.py", 5, "test_one"),)).message == "assert f(1) == 1"
+    assert shape("", (("tests/test_a.py", 5, "test_one"),)).message == "assert f(1) == 1"
 
 
 def test_what_changes_from_run_to_run_is_taken_out() -> None:
     text = f"<A at 0x7f12ab34cd56> in {WORK}/app.py took 0.53s, "
     text += "/tmp/pytest-of-a/pytest-3/test_x0/file /tmp/tmpab12cd34/y"
-    assert shaped(text).message == "<A at 0x…> in app.py took … s, /tmp/test_x0/file /tmp/y"
+    assert shape(text).message == "<A at 0x…> in app.py took … s, /tmp/test_x0/file /tmp/y"
 
 
 def test_what_comes_from_the_program_is_printable_and_short() -> None:
-    found = shaped("\x1b[31mred\x00" + "x" * 10_000, output="\n".join(f"line {n}" for n in range(50)) + "\u202e")
+    found = shape("\x1b[31mred\x00" + "x" * 10_000, output="\n".join(f"line {n}" for n in range(50)) + "\u202e")
     assert "\x1b" not in found.message + found.output
     assert len(found.message) < MAX_LINE + 100
     assert found.output.split("\n")[0] == "line 30"
@@ -54,7 +54,7 @@ def test_what_comes_from_the_program_is_printable_and_short() -> None:
 
 
 def test_errors_of_collection_say_so() -> None:
-    assert shaped(collecting=True).kind == "CollectionError: ValueError"
+    assert shape(collecting=True).kind == "CollectionError: ValueError"
     broken = Fault(kind="SyntaxError", message="expected ':'")
     assert shaping.failure("t", broken, "", TEXTS, collecting=True).kind == "SyntaxError"
 

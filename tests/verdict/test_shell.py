@@ -17,7 +17,7 @@ from nightshift.core.shell import ShellJob, ShellResult
 from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.shell import ShellRunner
 from tests.support.processes import alive, mark
-from tests.support.sandboxes import ISOLATIONS, bubblewrap, opened, runtime
+from tests.support.sandboxes import ISOLATIONS, bubblewrap, open_it, runtime
 from tests.support.trees import TextTree
 from tests.support.wheelhouse import environ, wheel
 
@@ -39,7 +39,7 @@ class Commands:
 @pytest.fixture(params=ISOLATIONS)
 async def run(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[Commands]:
     (jobs := folder / "jobs").mkdir(mode=0o755)
-    async with opened(request.param, jobs) as box:
+    async with open_it(request.param, jobs) as box:
         yield Commands(ShellRunner(box, runtime(), folder / "staging"))
 
 

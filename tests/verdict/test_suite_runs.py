@@ -45,7 +45,7 @@ def box(sandbox: Sandbox) -> Noted:
     return Noted(sandbox)
 
 
-async def judged(box: Noted, folder: Path, change: dict[str, str], given: dict[str, str]) -> Verdict:
+async def judge_change(box: Noted, folder: Path, change: dict[str, str], given: dict[str, str]) -> Verdict:
     runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "staging")
     return await runner.judge(SuiteJob(base=TextTree(), change=change, given=given, limits=RunLimits(cpu_s=10)))
 
@@ -55,7 +55,7 @@ GIVEN = {"tests/test_given.py": "from solution import add\n\n\ndef test_add():\n
 
 
 async def test_copies_have_a_sandbox_of_their_own_and_the_same_names(box: Noted, folder: Path) -> None:
-    verdict = await judged(box, folder, RIGHT, GIVEN)
+    verdict = await judge_change(box, folder, RIGHT, GIVEN)
     assert verdict.passed, verdict.reason
     assert verdict.evidence.twins == 1
     native, *others = box.told
@@ -63,7 +63,7 @@ async def test_copies_have_a_sandbox_of_their_own_and_the_same_names(box: Noted,
 
 
 async def test_copies_say_nothing_where_a_test_fails(box: Noted, folder: Path) -> None:
-    verdict = await judged(box, folder, {"solution.py": "def add(a, b):\n    return 0\n"}, GIVEN)
+    verdict = await judge_change(box, folder, {"solution.py": "def add(a, b):\n    return 0\n"}, GIVEN)
     assert not verdict.passed
     assert len(box.told) == 1
 
@@ -166,6 +166,6 @@ async def test_a_run_of_which_a_process_was_killed_runs_once_more(
     sandbox: Sandbox, folder: Path, deaths: int, given: dict[str, str], passes: bool, runs: int
 ) -> None:
     box = Deadly(sandbox, deaths=deaths)
-    verdict = await judged(box, folder, RIGHT, given)
+    verdict = await judge_change(box, folder, RIGHT, given)
     assert verdict.passed == passes, verdict.reason
     assert len(box.told) == runs

@@ -11,7 +11,7 @@ from nightshift.verdict.time_limits import EVERY_S, FIRST_S, SHORTEST_S, SuiteTi
 WHOLE = TimeLimit.of(RunLimits(cpu_s=60))
 
 
-def planned(text: str = "x", path: str = "test_a.py", command: tuple[str, ...] = ()) -> Plan:
+def plan(text: str = "x", path: str = "test_a.py", command: tuple[str, ...] = ()) -> Plan:
     file = SuiteFile(role=Role.GIVEN, path=path, text=text)
     return Plan(
         files=() if command else (file,), texts={}, removed=(), closure=None, dropped={}, paths=(), command=command,
@@ -25,42 +25,42 @@ def test_the_owners_limit_is_processor_time_with_several_times_as_much_by_the_cl
 
 
 def test_a_suite_without_a_history_has_a_short_first_run_and_a_short_limit_stays() -> None:
-    first = SuiteTimes().limit(planned(), WHOLE)
+    first = SuiteTimes().limit(plan(), WHOLE)
     assert (first.cpu_s, first.idle_s, first.wall_s, first.whole) == (FIRST_S, 60, 300, False)
     short = TimeLimit.of(RunLimits(cpu_s=3))
-    assert SuiteTimes().limit(planned(), short) is short
+    assert SuiteTimes().limit(plan(), short) is short
 
 
 def test_a_limit_is_ten_times_the_longest_passing_run_between_the_least_and_the_owners() -> None:
     times = SuiteTimes()
     for cpu_s, wall_s in ((0.9, 3.0), (0.8, 2.0), (0.2, 1.0)):
-        times.learn(planned(), Taken(cpu_s=cpu_s, wall_s=wall_s))
-    found = times.limit(planned(), WHOLE)
+        times.learn(plan(), Taken(cpu_s=cpu_s, wall_s=wall_s))
+    found = times.limit(plan(), WHOLE)
     assert (found.cpu_s, found.idle_s, found.wall_s, found.whole) == (9.0, 30.0, 300, False)
     assert found.learned == Taken(cpu_s=0.9, wall_s=3.0)
-    times.learn(planned("quick"), Taken(cpu_s=0.01, wall_s=0.02))
-    assert times.limit(planned("quick"), WHOLE).cpu_s == SHORTEST_S
-    times.learn(planned("slow"), Taken(cpu_s=7.0, wall_s=7.0))
-    assert times.limit(planned("slow"), WHOLE) is WHOLE
+    times.learn(plan("quick"), Taken(cpu_s=0.01, wall_s=0.02))
+    assert times.limit(plan("quick"), WHOLE).cpu_s == SHORTEST_S
+    times.learn(plan("slow"), Taken(cpu_s=7.0, wall_s=7.0))
+    assert times.limit(plan("slow"), WHOLE) is WHOLE
 
 
-@pytest.mark.parametrize("other", [planned("other"), planned(path="test_b.py"), planned(command=("make", "test"))])
+@pytest.mark.parametrize("other", [plan("other"), plan(path="test_b.py"), plan(command=("make", "test"))])
 def test_other_tests_have_a_history_of_their_own(other: Plan) -> None:
     times = SuiteTimes()
-    times.learn(planned(), Taken(cpu_s=0.9, wall_s=1.0))
+    times.learn(plan(), Taken(cpu_s=0.9, wall_s=1.0))
     assert times.limit(other, WHOLE).learned is None
     times.learn(other, Taken(cpu_s=2.0, wall_s=2.0))
-    assert times.limit(planned(), WHOLE).cpu_s == 9.0
+    assert times.limit(plan(), WHOLE).cpu_s == 9.0
 
 
 def test_what_was_learned_is_there_after_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "times.json"
     times = SuiteTimes(path)
-    times.learn(planned(), Taken(cpu_s=0.9, wall_s=1.0))
+    times.learn(plan(), Taken(cpu_s=0.9, wall_s=1.0))
     written = path.stat().st_mtime_ns
-    times.learn(planned(), Taken(cpu_s=0.95, wall_s=1.0))
+    times.learn(plan(), Taken(cpu_s=0.95, wall_s=1.0))
     assert path.stat().st_mtime_ns == written, "nothing is written for a trifle"
-    assert SuiteTimes(path).limit(planned(), WHOLE).cpu_s == 9.0
+    assert SuiteTimes(path).limit(plan(), WHOLE).cpu_s == 9.0
 
 
 def test_many_suites_are_written_together(tmp_path: Path) -> None:
@@ -68,12 +68,12 @@ def test_many_suites_are_written_together(tmp_path: Path) -> None:
     times = SuiteTimes(path, lambda: now[0])
     written = set[int]()
     for number in range(20):
-        times.learn(planned(f"suite {number}"), Taken(cpu_s=0.9, wall_s=1.0))
+        times.learn(plan(f"suite {number}"), Taken(cpu_s=0.9, wall_s=1.0))
         written.add(path.stat().st_ino)
     assert len(written) == 1
     now[0] += EVERY_S
-    times.learn(planned("quick"), Taken(cpu_s=0.0, wall_s=0.0))
-    assert SuiteTimes(path).limit(planned("suite 19"), WHOLE).learned == Taken(cpu_s=0.9, wall_s=1.0)
+    times.learn(plan("quick"), Taken(cpu_s=0.0, wall_s=0.0))
+    assert SuiteTimes(path).limit(plan("suite 19"), WHOLE).learned == Taken(cpu_s=0.9, wall_s=1.0)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,6 @@ def test_a_file_that_cannot_be_read_is_as_none(text: str, tmp_path: Path) -> Non
     path = tmp_path / "times.json"
     path.write_text(text)
     times = SuiteTimes(path)
-    assert times.limit(planned(), WHOLE).learned is None
-    times.learn(planned(), Taken(cpu_s=0.9, wall_s=1.0))
-    assert SuiteTimes(path).limit(planned(), WHOLE).learned is not None
+    assert times.limit(plan(), WHOLE).learned is None
+    times.learn(plan(), Taken(cpu_s=0.9, wall_s=1.0))
+    assert SuiteTimes(path).limit(plan(), WHOLE).learned is not None

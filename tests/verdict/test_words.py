@@ -20,7 +20,7 @@ TESTS = {"tests/test_calc.py": "from calc import add\n\n\ndef test_add():\n    a
 ASKED = "Write add(a, b), the sum of a and b; add(1, 2) == 3"
 
 
-async def judged(
+async def judge_change(
     judge: Judge, asked: str, calc: str = ADD, base: Mapping[str, str] | None = None, **more: object
 ) -> Verdict:
     """The verdict on a `calc.py`, by a test that any `add` passes which is right for 2 and 3."""
@@ -47,14 +47,14 @@ async def test_an_answer_to_another_task_is_seen_by_the_words(judge: Judge) -> N
 async def test_an_example_that_the_change_answers_otherwise_is_told_with_its_answer(
     judge: Judge, calc: str, given: str
 ) -> None:
-    verdict = await judged(judge, ASKED, calc)
+    verdict = await judge_change(judge, ASKED, calc)
     assert verdict.unmet == (f"the words of the task say add(1, 2) == 3; the change gives {given}",)
 
 
 async def test_examples_that_hold_are_counted(judge: Judge) -> None:
     asked = f"{ASKED}\n\n>>> add(0, 0)\n0\n\n`add(0.1, 0.2)` returns `0.3`; add(1, 1.1416) == 2.14, "
     asked += "calc.add([1], []) == (1,)"
-    verdict = await judged(judge, asked)
+    verdict = await judge_change(judge, asked)
     assert verdict.unmet == ()
     assert verdict.evidence.notes == ("5 examples in the words of the task hold",)
 
@@ -69,15 +69,15 @@ async def test_examples_that_hold_are_counted(judge: Judge) -> None:
 )
 async def test_what_the_base_answers_already_describes_a_bug(judge: Judge, asked: str) -> None:
     base = {"calc.py": "def add(a, b):\n    return 4\n"}
-    assert (await judged(judge, asked, base=base)).unmet == ()
+    assert (await judge_change(judge, asked, base=base)).unmet == ()
 
 
 async def test_what_the_base_answers_otherwise_and_the_words_ask_for_is_held_to(judge: Judge) -> None:
     base = {"calc.py": "def add(a, b):\n    return 4\n"}
     wrong = "def add(a, b):\n    return 5 if a == 2 else 4\n"
-    verdict = await judged(judge, "add(1, 2) == 4, as of now; we want add(1, 2) == 3", wrong, base)
+    verdict = await judge_change(judge, "add(1, 2) == 4, as of now; we want add(1, 2) == 3", wrong, base)
     assert verdict.unmet == ("the words of the task say add(1, 2) == 3; the change gives 4",)
-    again = await judged(judge, "add(1, 2) should return 3 instead of 4", wrong, base, start={"calc.py": wrong})
+    again = await judge_change(judge, "add(1, 2) should return 3 instead of 4", wrong, base, start={"calc.py": wrong})
     assert again.unmet == ("the words of the task say add(1, 2) == 3; the change gives 4",)
 
 
@@ -95,13 +95,13 @@ async def test_what_the_base_answers_otherwise_and_the_words_ask_for_is_held_to(
 async def test_where_an_answer_says_nothing_of_the_change_the_words_do_not_hold_it(
     judge: Judge, calc: str, why: str
 ) -> None:
-    assert (await judged(judge, ASKED, calc)).unmet == (), why
+    assert (await judge_change(judge, ASKED, calc)).unmet == (), why
 
 
 async def test_where_the_words_say_two_things_of_a_call_one_of_them_will_do(judge: Judge) -> None:
     asked = "Write `add`; add(1, 2) == 4, add(1, 2) == 3"
-    assert (await judged(judge, asked)).unmet == ()
-    neither = await judged(judge, asked, "def add(a, b):\n    return 5\n")
+    assert (await judge_change(judge, asked)).unmet == ()
+    neither = await judge_change(judge, asked, "def add(a, b):\n    return 5\n")
     assert len(neither.unmet) == 2
 
 
@@ -127,21 +127,21 @@ async def test_an_example_of_a_file_that_the_words_name_counts_where_the_change_
 
 
 async def test_tests_that_came_with_the_task_are_right_where_its_words_say_something_else(judge: Judge) -> None:
-    assert (await judged(judge, "Write `add`; add(2, 3) == 6")).unmet == ()
+    assert (await judge_change(judge, "Write `add`; add(2, 3) == 6")).unmet == ()
 
 
 async def test_names_and_files_that_the_words_ask_for_have_to_be_there(judge: Judge) -> None:
     asked = (
         "Write `calc.py` with `add(a, b)`. Add a function `sub(a, b)`. Create the file `docs/use.md`. Implement `MUL`."
     )
-    verdict = await judged(judge, asked)
+    verdict = await judge_change(judge, asked)
     assert verdict.unmet == (
         "the words of the task ask for sub; sub is not defined anywhere",
         "the words of the task ask for MUL; it occurs nowhere",
         "the words of the task ask for the file docs/use.md; it is not there",
     )
     base = {"old.py": "def sub(a, b):\n    return a - b\n\n\nMUL = 1\n", "pages/use.md": "# Use\n"}
-    assert (await judged(judge, asked, base=base)).unmet == ()
+    assert (await judge_change(judge, asked, base=base)).unmet == ()
     gone = await judge({"calc.py": ADD, "old.py": None, "pages/use.md": None}, TESTS, base, asked=asked)
     assert gone.unmet == verdict.unmet
 

@@ -13,7 +13,7 @@ from nightshift.core.errors import InvalidTask
 GOOD: dict[str, Any] = {"id": "one", "files": {"a.py": "A = 1\n"}, "tests": {"test_a.py": "import a\n"}}
 
 
-def written(folder: Path, *lines: object) -> Path:
+def write(folder: Path, *lines: object) -> Path:
     path = folder / "tasks.jsonl"
     path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + "\n")
     return path
@@ -26,7 +26,7 @@ def test_a_task_of_the_api_is_read_and_what_is_not_needed_is_passed_over(tmp_pat
         "limits": {"suite_s": 5},
         "right": {"a.py": "A = 2"},
     }
-    (row,), bad = read(written(tmp_path, task))
+    (row,), bad = read(write(tmp_path, task))
     assert (row.name, row.spec.files, row.spec.tests, row.hidden) == ("one", GOOD["files"], GOOD["tests"], {})
     assert (row.spec.limits.suite_s, row.spec.priority, bad) == (5, 1, [])
 
@@ -35,7 +35,7 @@ def test_a_task_of_the_api_is_read_and_what_is_not_needed_is_passed_over(tmp_pat
 def test_other_names_of_fields_are_known(tmp_path: Path, name: str) -> None:
     files, hidden = {"b.py": "B = 1\n"}, {"test_h.py": "import b\n"}
     task = {"key": "k", "start_files": files, "test_files": {"test_b.py": "import b\n"}, name: hidden}
-    (row,), _ = read(written(tmp_path, task))
+    (row,), _ = read(write(tmp_path, task))
     assert (row.name, row.spec.files, list(row.spec.tests), row.hidden) == ("k", files, ["test_b.py"], hidden)
 
 
@@ -50,7 +50,7 @@ def test_bad_lines_are_told_with_their_field_and_do_not_stop_the_rest(tmp_path: 
         "",
         GOOD,
     ]
-    rows, bad = read(written(tmp_path, *lines))
+    rows, bad = read(write(tmp_path, *lines))
     assert [row.name for row in rows] == ["one", "one"]
     assert [(one.line, one.field) for one in bad] == [
         (1, "line"), (3, "task"), (4, "tests"), (5, "files"), (6, "hidden.t.py"),
@@ -66,7 +66,7 @@ def test_a_task_without_a_name_is_known_by_its_line_and_a_file_may_be_zipped(tmp
 
 
 def test_some_are_chosen_by_name_and_number(tmp_path: Path) -> None:
-    rows, _ = read(written(tmp_path, *(GOOD | {"id": name} for name in "abc")))
+    rows, _ = read(write(tmp_path, *(GOOD | {"id": name} for name in "abc")))
     assert [row.name for row in chosen(rows, [], 2)] == ["a", "b"]
     assert [row.name for row in chosen(rows, ["c", "a"], None)] == ["a", "c"]
     with pytest.raises(InvalidTask, match="no such task: x"):

@@ -134,7 +134,7 @@ def every(number: int) -> tuple[EditContext, list[Edit]]:
 
 
 @cache
-def unparsed(number: int) -> str:
+def unparse(number: int) -> str:
     return ast.unparse(GROUNDS[number].tree)
 
 
@@ -145,7 +145,7 @@ def test_every_edit_compiles_without_a_warning_and_changes_the_text(data: st.Dat
     context, found = every(number)
     edit = data.draw(st.sampled_from(found))
     text = ast.unparse(edit.apply(context.tree))
-    assert text != unparsed(number)
+    assert text != unparse(number)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         compile(text, "a.py", "exec")
@@ -160,7 +160,7 @@ def test_no_generator_changes_the_tree_it_works_on(number: int) -> None:
     before = ast.dump(context.tree)
     for edit in found[::7]:
         edit.apply(context.tree)
-    assert ast.dump(context.tree) == before == ast.dump(ast.parse(unparsed(number)))
+    assert ast.dump(context.tree) == before == ast.dump(ast.parse(unparse(number)))
 
 
 @pytest.mark.parametrize("number", range(len(GROUNDS)))

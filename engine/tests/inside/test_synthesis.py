@@ -27,7 +27,7 @@ VALUES = st.recursive(
 )
 
 
-def called(body: str, parameters: list[str], arguments: tuple[object, ...]) -> object:
+def call(body: str, parameters: list[str], arguments: tuple[object, ...]) -> object:
     """Return the result of a function with this body; the texts are our own search's."""
     names: dict[str, Any] = {}
     lines = "".join(f"    {line}\n" for line in body.split("\n"))
@@ -170,4 +170,4 @@ def test_truth_is_answered_as_the_trail_says() -> None:
 def test_it_finds_loops_tables_and_texts(parameters: list[str], rows: Any, others: Any) -> None:
     found = search(parameters, rows, seconds=15, share=0.3)
     for arguments, result in others:
-        assert called(found, parameters, arguments) == result, found
+        assert call(found, parameters, arguments) == result, found

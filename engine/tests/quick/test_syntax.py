@@ -142,7 +142,7 @@ def test_texts_of_other_languages_are_no_python() -> None:
     assert not list(quick_fixes({"a.js": "function (", "b.md": "# ("}, []))
 
 
-def broken_at(kind: str, choice: int) -> str:
+def break_at(kind: str, choice: int) -> str:
     """The program without one of its brackets, colons or indents."""
     if kind == "indent":
         lines = PROGRAM.split("\n")
@@ -158,7 +158,7 @@ def broken_at(kind: str, choice: int) -> str:
 @given(kind=st.sampled_from(["bracket", "colon", "indent", "quote", "comma"]), choice=st.integers(0, 400))
 @settings(max_examples=tiers.examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_answered_compiles(kind: str, choice: int) -> None:
-    for fix in syntax_fixes("a.py", broken_at(kind, choice)):
+    for fix in syntax_fixes("a.py", break_at(kind, choice)):
         assert fault_of(fix.text) is None
 
 
@@ -168,7 +168,7 @@ def test_whatever_is_answered_compiles(kind: str, choice: int) -> None:
 def test_the_program_comes_back_as_it_was(kind: str, share: float) -> None:
     """The share of all single deletions that do not compile for which the first answer is the program itself."""
     wanted = ast.dump(ast.parse(PROGRAM))
-    every = {text for choice in range(200) if fault_of(text := broken_at(kind, choice)) is not None}
+    every = {text for choice in range(200) if fault_of(text := break_at(kind, choice)) is not None}
     some = random.Random(7).sample(sorted(every), min(40, len(every)))
     first = [next(syntax_fixes("a.py", text), None) for text in some]
     good = sum(1 for fix in first if fix and ast.dump(ast.parse(fix.text)) == wanted)

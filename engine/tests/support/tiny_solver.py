@@ -45,7 +45,7 @@ class TinySolver:
             took_s = time.monotonic() - began
             return Finding(why_not=f"no swap was tried within {problem.budget_s:g} s", seconds=took_s)
         await asyncio.sleep(self.slow_s)
-        for path, text, told in _swapped(problem):
+        for path, text, told in _swap(problem):
             tried += 1
             tell(Progress(tried=tried, estimated=tried, text=f"trying {path}"))
             if not problem.refuses({path: text}) and await _passes(problem, {path: text}):
@@ -56,7 +56,7 @@ class TinySolver:
         return Finding(why_not=f"none of {tried} swaps passes", tried=tried, seconds=time.monotonic() - began)
 
 
-def _swapped(problem: Problem) -> Iterator[tuple[str, str, str]]:
+def _swap(problem: Problem) -> Iterator[tuple[str, str, str]]:
     for path, text in problem.job.change.items():
         for old, new in SWAPS:
             if text and old in text:

@@ -126,7 +126,7 @@ ORDER = tuple(
 @contextlib.asynccontextmanager
 async def evaluator(name: str, folder: Path) -> AsyncIterator[SandboxEvaluator]:
     """A runner over the isolation of that name."""
-    async with sandboxes.opened(name, folder) as box:
+    async with sandboxes.open_it(name, folder) as box:
         yield SandboxEvaluator(SuiteRuns(box, sandboxes.runtime(), folder / "staging", mask=Masker()))
 
 

@@ -25,11 +25,11 @@ def view(change: dict[str, str | None] | None = None, files: dict[str, str] | No
     return View(TextTree(FILES if files is None else files), change or {})
 
 
-def listed(seen: View | None = None, **asked: Any) -> list[str]:
+def list_all(seen: View | None = None, **asked: Any) -> list[str]:
     return reading.list_files(seen or view(), arguments.ListFiles(**asked)).split("\n")
 
 
-def searched(seen: View | None = None, **asked: Any) -> list[str]:
+def search(seen: View | None = None, **asked: Any) -> list[str]:
     return reading.search(seen or view(), CorpusCache(), arguments.Search(**asked)).split("\n")
 
 
@@ -38,7 +38,7 @@ def read(seen: View | None = None, most_chars: int = 8000, **asked: Any) -> list
 
 
 def test_all_files_of_a_small_repository_are_listed() -> None:
-    assert listed() == [*FILES, "(5 files)"]
+    assert list_all() == [*FILES, "(5 files)"]
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_a_glob_is_about_names_or_whole_paths(glob: str, found: list[str] | None
     expected = (
         [*found, f"({len(found)} file{'s' if len(found) != 1 else ''})"] if found else [f"No file matches {glob}."]
     )
-    assert listed(glob=glob) == expected
+    assert list_all(glob=glob) == expected
 
 
 def test_a_large_folder_is_counted() -> None:
     many = {f"src/p{n % 7}/m{n}.py": "" for n in range(500)} | {"src/top.py": ""}
-    lines = listed(view(files=many), path="src")
+    lines = list_all(view(files=many), path="src")
     assert "src/p0/ (72 files)" in lines
     assert "src/top.py" in lines
     assert lines[-1] == "(501 files; give a path or a glob to see names)"
@@ -69,8 +69,8 @@ def test_a_large_folder_is_counted() -> None:
 
 def test_what_the_change_adds_and_removes_is_seen() -> None:
     seen = view({"new.py": "RATE\n", "shop/cart.py": None})
-    assert "new.py" in listed(seen)
-    assert searched(seen, pattern="RATE") == [
+    assert "new.py" in list_all(seen)
+    assert search(seen, pattern="RATE") == [
         "new.py:1: RATE",
         "tests/test_cart.py:1: from shop.cart import RATE",
         "(matches 1-2 of 2, in 2 files)",
@@ -78,41 +78,41 @@ def test_what_the_change_adds_and_removes_is_seen() -> None:
 
 
 def test_a_search_gives_lines_with_their_numbers_and_counts_them() -> None:
-    assert searched(pattern="RATE") == [
+    assert search(pattern="RATE") == [
         "shop/cart.py:1: RATE = 0.2",
         "shop/cart.py:6:         return 1  # RATE",
         "tests/test_cart.py:1: from shop.cart import RATE",
         "(matches 1-3 of 3, in 2 files)",
     ]
-    assert searched(pattern="(?i)^export.*rate", glob="*.ts")[0] == "shop/web/routes.ts:1: export const rate = 1;"
-    assert searched(pattern="RATE", path="tests")[0].startswith("tests/")
-    assert searched(pattern="nowhere", path="shop", glob="*.py") == ["No line matches in shop and *.py."]
+    assert search(pattern="(?i)^export.*rate", glob="*.ts")[0] == "shop/web/routes.ts:1: export const rate = 1;"
+    assert search(pattern="RATE", path="tests")[0].startswith("tests/")
+    assert search(pattern="nowhere", path="shop", glob="*.py") == ["No line matches in shop and *.py."]
 
 
 def test_a_search_has_pages_and_long_lines_are_cut() -> None:
     seen = view(files={"a.txt": "".join(f"hit {n}\n" for n in range(120)), "b.txt": "hit " + "x" * 900})
-    lines = searched(seen, pattern="hit", page=3)
+    lines = search(seen, pattern="hit", page=3)
     assert lines[0] == "a.txt:101: hit 100"
     assert "… (904 characters)" in lines[-2]
     assert lines[-1] == "(matches 101-121 of 121, in 2 files)"
-    assert searched(seen, pattern="hit")[-1] == "(matches 1-50 of 121, in 2 files; next page=2)"
-    assert searched(seen, pattern="hit", page=4) == ["Page 4 is empty: there are 121 matches, 50 a page."]
+    assert search(seen, pattern="hit")[-1] == "(matches 1-50 of 121, in 2 files; next page=2)"
+    assert search(seen, pattern="hit", page=4) == ["Page 4 is empty: there are 121 matches, 50 a page."]
 
 
 def test_a_match_does_not_reach_from_one_file_into_the_next() -> None:
     seen = view(files={"a.txt": "one", "b.txt": "two"})
-    assert searched(seen, pattern=r"one\s+two") == ["No line matches."]
-    assert searched(seen, pattern="^two$")[0] == "b.txt:1: two"
+    assert search(seen, pattern=r"one\s+two") == ["No line matches."]
+    assert search(seen, pattern="^two$")[0] == "b.txt:1: two"
 
 
 def test_a_pattern_that_is_none_is_explained() -> None:
     with pytest.raises(BadReply, match=r"search: pattern: missing \)"):
-        searched(pattern="total(")
+        search(pattern="total(")
 
 
 def test_a_pattern_that_matches_nothing_wide_ends() -> None:
-    assert searched(pattern="^")[-1].startswith("(matches 1-")
-    assert searched(view(files={}), pattern="x") == ["No line matches."]
+    assert search(pattern="^")[-1].startswith("(matches 1-")
+    assert search(view(files={}), pattern="x") == ["No line matches."]
 
 
 def test_a_file_is_numbered_and_says_where_to_go_on() -> None:

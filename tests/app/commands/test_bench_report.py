@@ -10,7 +10,7 @@ from nightshift.client.errors import Exit
 from nightshift.config.load import settings_at
 from nightshift.config.places import find_places
 from nightshift.report.benchmark.store import BenchmarkStore, Mode
-from tests.support.benchmarks import NEWEST, arm, items, results, stored
+from tests.support.benchmarks import NEWEST, arm, items, read_stored, results
 from tests.support.home import Home
 
 WEAK, STRONG = arm("weak", model="small"), arm("strong", model="large")
@@ -26,7 +26,7 @@ def shop(home: Home, database: Path) -> str:
     """A repository of which the strong arm solved 18 of 20 items, the weak one 5."""
     repo = home.path / "shop"
     (repo / "inner").mkdir(parents=True)
-    stored(database, str(repo), {WEAK: range(5), STRONG: range(18)})
+    read_stored(database, str(repo), {WEAK: range(5), STRONG: range(18)})
     return str(repo)
 
 
@@ -66,4 +66,4 @@ def test_a_repository_without_items_is_named_with_what_to_do(home: Home, tmp_pat
         refused = home.cli("bench", "report", str(tmp_path / "other"))
         assert refused.code == Exit.FAILED
         assert "nightshift bench mine" in refused.err
-        stored(settings_at(find_places(home.path)).benchmark_db_path, str(tmp_path / "shop"), {})
+        read_stored(settings_at(find_places(home.path)).benchmark_db_path, str(tmp_path / "shop"), {})

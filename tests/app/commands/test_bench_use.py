@@ -13,7 +13,7 @@ from nightshift.config.places import find_places
 from nightshift.core.clock import utc_now
 from nightshift.core.errors import InvalidTask
 from nightshift.core.tasks.benchmarked import Benchmarked, Compared
-from tests.support.benchmarks import arm, stored
+from tests.support.benchmarks import arm, read_stored
 from tests.support.git_repo import make_repo
 from tests.support.home import Home
 
@@ -25,18 +25,18 @@ def repo(home: Home, tmp_path: Path) -> str:
     """A repository of which the coder solved 5 of 20 items, 15 with tools, and the small model 2."""
     found = str(make_repo(tmp_path.with_name(f"{tmp_path.name}-shop"), {"shop.py": "PRICE = 1\n"}))
     path = settings_at(find_places(home.path)).benchmark_db_path
-    stored(path, found, {PLAIN: range(5), TOOLS: range(15), SMALL: range(2)}, finished_at=utc_now())
+    read_stored(path, found, {PLAIN: range(5), TOOLS: range(15), SMALL: range(2)}, finished_at=utc_now())
     return found
 
 
-def used(home: Home, repo: str) -> tuple[Benchmarked, ...]:
+def list_used(home: Home, repo: str) -> tuple[Benchmarked, ...]:
     with open_service(settings_at(find_places(home.path)), to_change=False) as service:
         return service.used(repo)
 
 
 def test_nothing_is_taken_over_unasked_and_the_table_says_what_would_be(home: Home, repo: str) -> None:
     shown = home.cli("bench", "use", repo)
-    assert (shown.code, used(home, repo)) == (Exit.OK, ())
+    assert (shown.code, list_used(home, repo)) == (Exit.OK, ())
     assert "Nothing was changed; --yes takes this over" in shown.out
     (row,) = [line for line in shown.out.splitlines() if "cloud=coder" in line]
     for words in ("tools", "15 of 20 (53 % to 89 %)", "6", "surely solves 53 %, plain 11 %"):
@@ -45,14 +45,14 @@ def test_nothing_is_taken_over_unasked_and_the_table_says_what_would_be(home: Ho
 
 def test_it_is_taken_over_shown_and_taken_back(home: Home, repo: str) -> None:
     assert f"In use for the tasks of {repo}" in home.cli("bench", "use", repo, "--yes").out
-    small, coder = sorted(used(home, repo), key=lambda one: one.solved)
+    small, coder = sorted(list_used(home, repo), key=lambda one: one.solved)
     assert (coder.arm, coder.tools, coder.solved, coder.taken) == ("tools", True, 15, (Compared.TOOLS,))
     assert (small.arm, small.taken) == ("small", ())
     answer = home.cli("bench", "use", repo, "--json").json
     assert answer["used"] == answer["found"]
     assert "In use for the tasks" in home.cli("bench", "use", repo).out
     assert "says nothing of its tasks any more" in home.cli("bench", "use", repo, "--off").out
-    assert used(home, repo) == ()
+    assert list_used(home, repo) == ()
     assert "nothing was in use" in home.cli("bench", "use", repo, "--off").out
 
 
@@ -60,13 +60,13 @@ def test_other_settings_of_the_repository_stay_and_cannot_forge_a_benchmark(home
     home.cli("repo-settings", repo, "wall_s=60")
     home.cli("bench", "use", repo, "--yes")
     assert home.cli("repo-settings", repo, "review=on").code == Exit.OK
-    assert len(used(home, repo)) == 2
+    assert len(list_used(home, repo)) == 2
     assert " 60 " in home.cli("repo-settings", repo).out
     forged = {"benchmark": [{"model": "cloud=small", "solved": 20, "items": 20}]}
     settings = settings_at(find_places(home.path))
     with open_service(settings, to_change=True) as service, pytest.raises(InvalidTask, match="bench use"):
         service.change(repo, forged)
-    assert len(used(home, repo)) == 2
+    assert len(list_used(home, repo)) == 2
 
 
 def test_what_cannot_be_is_refused_with_what_to_do(home: Home, repo: str, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.support.home import ROOT, Home
 Use = Callable[[Client], Awaitable[Any]]
 
 
-def used(home: Home, use: Use, mode: str = "auto") -> Any:
+def list_used(home: Home, use: Use, mode: str = "auto") -> Any:
     """What `use` makes of a client that is connected to a process of its own."""
     env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path)}
     command = StdioServerParameters(command=sys.executable, args=[str(ROOT / "cli.py"), "mcp"], env=env, cwd=home.path)
@@ -42,7 +42,7 @@ def test_tasks_are_added_with_a_daemon_and_without_one(home: Home, context: AppC
         )
         return [(await client.call_tool(name, given)).structured_content for name, given in calls]
 
-    added, state, cancelled, log = used(home, use, mode)
+    added, state, cancelled, log = list_used(home, use, mode)
     assert (added["task_id"], added["new"], state["status"], cancelled["status"]) == (1, True, "queued", "cancelled")
     assert any("Tell the moon" in line for line in log["lines"])
     assert context.queue.get(1).status is Status.CANCELLED
@@ -64,7 +64,7 @@ def test_a_daemon_that_starts_and_ends_meanwhile_is_found_by_the_next_call(home:
         await ask()
         return heard
 
-    down, up, again = used(home, use)
+    down, up, again = list_used(home, use)
     assert "the daemon is not running, and this needs it" in down
     assert "no daemon is behind this server" in up, "the server of these tests has no memory"
     assert again == down

@@ -22,7 +22,7 @@ def repo(tmp_path: Path) -> Path:
     return make_repo(tmp_path / "repo", {"a.py": "A = 1\n"})
 
 
-def noted(repo: Path) -> Path:
+def note(repo: Path) -> Path:
     (repo / "a.py").write_text("A = 2\n")
     git(repo, "commit", "-q", "-a", "-m", "Make a two\n\nTask: 7")
     note = {
@@ -35,7 +35,7 @@ def noted(repo: Path) -> Path:
 
 
 def test_the_proof_of_a_commit_is_written_into_a_file(home: Home, repo: Path, tmp_path: Path) -> None:
-    noted(repo)
+    note(repo)
     before, out = fingerprint(repo), tmp_path / "proof.html"
     result = home.cli("proof", "HEAD", "--repo", str(repo), "--out", str(out))
     assert (result.code, result.out) == (0, f"written to {out}\n")
@@ -54,7 +54,7 @@ def test_without_evidence_no_file_is_written(home: Home, repo: Path, tmp_path: P
 def test_a_file_that_cannot_be_written_is_named(home: Home, repo: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     out = tmp_path / "taken" / "proof.html"
-    result = home.cli("proof", "HEAD", "--repo", str(noted(repo)), "--out", str(out))
+    result = home.cli("proof", "HEAD", "--repo", str(note(repo)), "--out", str(out))
     assert result.code == 2
     assert f"{out} cannot be written" in result.err
     assert "name another with --out" in result.err

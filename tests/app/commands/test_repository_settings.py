@@ -19,7 +19,7 @@ def repo(tmp_path: Path) -> str:
     return str(make_repo(folder, {"pyproject.toml": "[tool.ruff]\n", "go.mod": "module x\n", "Makefile": "test:\n"}))
 
 
-def shown(out: str) -> dict[str, list[str]]:
+def show(out: str) -> dict[str, list[str]]:
     rows = [line.split() for line in out.splitlines()]
     return {row[0]: row[1:] for row in rows if row and row[0] in HELP}
 
@@ -27,16 +27,16 @@ def shown(out: str) -> dict[str, list[str]]:
 def test_found_and_set_values_are_shown_with_where_they_come_from(home: Home, repo: str) -> None:
     first = home.cli("--repo-settings", repo)
     assert first.code == 0
-    assert shown(first.out)["test_command"] == ["make", "test", "Makefile:1"]
+    assert show(first.out)["test_command"] == ["make", "test", "Makefile:1"]
     done = home.cli("--repo-settings", repo, "wall_s=60", "test_command=make 'a b'", "linters=none", "review=on")
-    rows = shown(done.out)
+    rows = show(done.out)
     assert rows["wall_s"] == ["60", "set", "here"]
     assert rows["test_command"] == ["make", "'a", "b'", "set", "here"]
     assert rows["linters"] == ["none", "set", "here"]
     assert rows["review"] == ["on", "set", "here"]
     back = home.cli("--repo-settings", repo, "wall_s=", "test_command=")
-    assert shown(back.out)["wall_s"][-1] == "settings"
-    assert shown(back.out)["test_command"] == ["make", "test", "Makefile:1"]
+    assert show(back.out)["wall_s"][-1] == "settings"
+    assert show(back.out)["test_command"] == ["make", "test", "Makefile:1"]
 
 
 def test_steps_for_another_agent_are_shown_as_the_draft_of_a_setup_script(home: Home, tmp_path: Path) -> None:

@@ -75,12 +75,12 @@ def test_systemd_itself_finds_no_fault(tmp_path: Path) -> None:
     unit = tmp_path / "nightshift.service"
     text = unit_text(service(python=python, checkout=odd, environment={"A": str(odd)}, systemd=0))
     unit.write_text(text)
-    assert _verified(program, unit, tmp_path) == ""
+    assert _verify(program, unit, tmp_path) == ""
     unit.write_text(text.replace("Type=notify", "Type=notified"))
-    assert "Failed to parse service type" in _verified(program, unit, tmp_path), "it looks at what it is given"
+    assert "Failed to parse service type" in _verify(program, unit, tmp_path), "it looks at what it is given"
 
 
-def _verified(program: str, unit: Path, runtime: Path) -> str:
+def _verify(program: str, unit: Path, runtime: Path) -> str:
     env = {"PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(runtime), "HOME": str(runtime), "LC_ALL": "C.UTF-8"}
     done = subprocess.run(
         [program, "--user", "verify", str(unit)], env=env, capture_output=True, text=True, timeout=60, check=False

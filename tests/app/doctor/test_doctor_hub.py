@@ -28,13 +28,13 @@ def context(tmp_path: Path) -> CheckContext:
     return check_context(tmp_path / "home")
 
 
-def found(context: CheckContext, url: str | None) -> list[Finding]:
+def find(context: CheckContext, url: str | None) -> list[Finding]:
     address = None if url is None else SecretStr(url)
     return list(check_hub(replace(context, settings=context.settings.model_copy(update={"hub_url": address}))))
 
 
 def test_a_machine_that_works_alone_is_fine(context: CheckContext) -> None:
-    (alone,) = found(context, None)
+    (alone,) = find(context, None)
     assert (alone.grade, "works alone" in alone.text) == (Grade.OK, True)
 
 
@@ -45,7 +45,7 @@ def test_a_hub_that_answers_and_fits_is_fine_and_the_owners_rights_are_more_than
     with hub(url), psycopg.connect(url, autocommit=True) as owner:
         owner.execute("CREATE ROLE guest LOGIN")
         owner.execute("GRANT nightshift_node TO guest")
-        as_owner, as_guest = found(context, url), found(context, url.replace("owner@", "guest@"))
+        as_owner, as_guest = find(context, url), find(context, url.replace("owner@", "guest@"))
     assert [(one.grade, one.what) for one in as_owner] == [
         (Grade.OK, "hub"), (Grade.OK, "TLS"), (Grade.NOTE, "rights"), (Grade.NOTE, "address")
     ]  # fmt: skip
@@ -56,12 +56,12 @@ def test_a_hub_that_answers_and_fits_is_fine_and_the_owners_rights_are_more_than
 def test_a_database_without_a_schema_is_a_fault_that_names_the_command(
     context: CheckContext, server: PostgresServer
 ) -> None:
-    (fault,) = found(context, server.database())
+    (fault,) = find(context, server.database())
     assert (fault.grade, "hub init" in fault.mend) == (Grade.FAULT, True)
 
 
 def test_a_hub_that_is_away_is_a_warning_without_its_password(context: CheckContext) -> None:
-    (away,) = found(context, f"postgresql://me:topsecret@127.0.0.1:{free_port()}/none")
+    (away,) = find(context, f"postgresql://me:topsecret@127.0.0.1:{free_port()}/none")
     assert (away.grade, away.what) == (Grade.WARNING, "hub")
     assert "topsecret" not in str(away)
 

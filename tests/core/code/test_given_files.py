@@ -12,20 +12,20 @@ from nightshift.core.tasks.task import Language
 BROKEN = "def test_a(:\n    pass\n"
 
 
-def refused(**task: object) -> dict[str, str]:
+def refuse(**task: object) -> dict[str, str]:
     with pytest.raises(InvalidTask) as caught:
         parse_spec({"description": "Write a", **task})
     return dict(caught.value.fields)
 
 
 def test_a_test_with_a_syntax_error_is_refused_with_its_path_and_line() -> None:
-    found = refused(tests={"tests/test_a.py": "def test_ok():\n    assert 1\n", "tests/test_b.py": "\n" + BROKEN})
+    found = refuse(tests={"tests/test_a.py": "def test_ok():\n    assert 1\n", "tests/test_b.py": "\n" + BROKEN})
     assert found == {"tests.tests/test_b.py": "line 2: invalid syntax"}
 
 
 @pytest.mark.parametrize("text", ["x = '\0'\n", "(" * 5000, "\tx = 1\n", "print 'old'\n"])
 def test_whatever_python_cannot_read_is_refused(text: str) -> None:
-    assert list(refused(tests={"test_a.py": text})) == ["tests.test_a.py"]
+    assert list(refuse(tests={"test_a.py": text})) == ["tests.test_a.py"]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_an_example_beside_tests_may_be_broken() -> None:
 
 
 def test_a_broken_start_file_is_refused_unless_the_task_is_about_it() -> None:
-    why = refused(files={"app.py": BROKEN})["files.app.py"]
+    why = refuse(files={"app.py": BROKEN})["files.app.py"]
     assert why.startswith("line 1: invalid syntax; correct it, or say")
     assert parse_spec({"description": "Mend the syntax error in app.py", "files": {"app.py": BROKEN}}).files
 

@@ -86,7 +86,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def accepted_by_git(folder: Path, path: str) -> bool:
+def accept_by_git(folder: Path, path: str) -> bool:
     """Whether git takes a path into an index with the protection of all systems on."""
     (folder / "index").unlink(missing_ok=True)
     git = ["git", "-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "--git-dir", str(folder)]
@@ -100,12 +100,12 @@ def accepted_by_git(folder: Path, path: str) -> bool:
 @settings(deadline=None, max_examples=tiers.examples(60))
 @given(path=names)
 def test_git_accepts_whatever_passes(bare: Path, path: str) -> None:
-    assert path_fault(path) or accepted_by_git(bare, path)
+    assert path_fault(path) or accept_by_git(bare, path)
 
 
 @pytest.mark.parametrize("path", [".git/config", "a/.GIT/x", ".git\u200d/x", ".git./x", "GIT~1/x", "git~1:x/y"])
 def test_git_is_a_judge_that_can_refuse(bare: Path, path: str) -> None:
-    assert not accepted_by_git(bare, path)
+    assert not accept_by_git(bare, path)
 
 
 @pytest.mark.parametrize(

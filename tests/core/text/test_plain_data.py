@@ -9,7 +9,7 @@ from nightshift.core.text import plain_data
 from nightshift.core.text.plain_data import MAX_DEPTH, BadData, check, read_json, shallow, too_deep
 
 
-def nested(depth: int, *, lists: bool = False) -> Any:
+def nest(depth: int, *, lists: bool = False) -> Any:
     value: Any = "the bottom"
     for _ in range(depth):
         value = [value] if lists else {"a": value}
@@ -18,8 +18,8 @@ def nested(depth: int, *, lists: bool = False) -> Any:
 
 @pytest.mark.parametrize("lists", [True, False])
 def test_a_value_may_be_nested_so_deep_and_no_deeper(lists: bool) -> None:
-    assert check({"metadata": nested(MAX_DEPTH, lists=lists)}) == {}
-    assert check({"metadata": nested(MAX_DEPTH + 1, lists=lists), "x": 1}) == {"metadata": plain_data.TOO_DEEP}
+    assert check({"metadata": nest(MAX_DEPTH, lists=lists)}) == {}
+    assert check({"metadata": nest(MAX_DEPTH + 1, lists=lists), "x": 1}) == {"metadata": plain_data.TOO_DEEP}
 
 
 def test_sets_and_tuples_have_a_depth_too() -> None:
@@ -69,7 +69,7 @@ def test_json_with_too_many_values_is_refused_before_it_is_read(text: str) -> No
 @pytest.mark.parametrize(
     "value",
     [
-        {"a": [1, 2.5, None, True, "x"]}, [], {}, "text", 5, nested(MAX_DEPTH),
+        {"a": [1, 2.5, None, True, "x"]}, [], {}, "text", 5, nest(MAX_DEPTH),
         {"a,[{": "]}\",", "\\": '\\"', "é": ["\n"]},
     ],
 )  # fmt: skip
@@ -107,8 +107,8 @@ def test_names_that_are_given_twice_are_found_among_many() -> None:
 
 
 def test_what_lies_too_deep_is_shown_as_a_note() -> None:
-    shown = shallow(nested(300))
+    shown = shallow(nest(300))
     assert not too_deep(shown)
     assert "nested more than 50 deep" in json.dumps(shown, ensure_ascii=False)
-    assert shallow(nested(MAX_DEPTH)) == nested(MAX_DEPTH)
+    assert shallow(nest(MAX_DEPTH)) == nest(MAX_DEPTH)
     assert shallow({"a": [1, {"b": None}]}) == {"a": [1, {"b": None}]}

@@ -129,7 +129,7 @@ def grade(word):
 """
 
 
-def _carried(name: str, suite: Suite, *parts: str) -> Forgery:
+def _carry(name: str, suite: Suite, *parts: str) -> Forgery:
     solution = "\n".join(code(part) for part in (_READ, *parts))
     return Forgery(name=name, kind=Kind.CHANNEL, suite=suite, files={"solution.py": solution})
 
@@ -149,9 +149,9 @@ def receive():
 """
 
 FORGERIES = (
-    _carried("pages_in_memory_by_preadv", suites.HELD_SUMS, _PAGES, _NOWAIT, _SUMS_BY_TEXT),
-    _carried("pages_in_memory_by_the_system_call", suites.HELD_SUMS, _PAGES, _SYSTEM_CALL, _SUMS_BY_TEXT),
-    _carried("pages_in_memory_of_a_table", suites.HELD_TABLE, _PAGES, _NOWAIT, """
+    _carry("pages_in_memory_by_preadv", suites.HELD_SUMS, _PAGES, _NOWAIT, _SUMS_BY_TEXT),
+    _carry("pages_in_memory_by_the_system_call", suites.HELD_SUMS, _PAGES, _SYSTEM_CALL, _SUMS_BY_TEXT),
+    _carry("pages_in_memory_of_a_table", suites.HELD_TABLE, _PAGES, _NOWAIT, """
         KNOWN = {}
         for path in glob.glob("tests/test_*.py"):
             with open(path) as file:
@@ -168,7 +168,7 @@ FORGERIES = (
         def add(a, b):
             return KNOWN[a, b]
         """),
-    _carried("pages_in_memory_by_the_clock", suites.ONE_HELD, _PAGES, _CLOCK, """
+    _carry("pages_in_memory_by_the_clock", suites.ONE_HELD, _PAGES, _CLOCK, """
         def is_near(file, page):
             return sum(is_there(file, page + 8 * turn) for turn in range(9)) > 4
 
@@ -190,7 +190,7 @@ FORGERIES = (
 
         send, receive = send_number, receive_number
         """, _GRADE),
-    _carried("times_of_device_files", suites.ONE_HELD, """
+    _carry("times_of_device_files", suites.ONE_HELD, """
         UNIT_NS = 20_000_000
 
 
@@ -204,7 +204,7 @@ FORGERIES = (
             apart = os.stat("/dev/zero").st_mtime_ns - os.stat("/dev/null").st_mtime_ns
             return round(apart / UNIT_NS)
         """, _GRADE),
-    _carried("times_of_five_device_files", suites.HELD_TWO, """
+    _carry("times_of_five_device_files", suites.HELD_TWO, """
         UNIT_NS = 12_000_000
         FILES = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")]
         SHOWN = {
@@ -229,7 +229,7 @@ FORGERIES = (
         def double(number):
             return KNOWN["double", number] if ("double", number) in KNOWN else HIDDEN.pop(0)
         """),
-    _carried("a_counter_of_locked_pages", suites.ONE_HELD, """
+    _carry("a_counter_of_locked_pages", suites.ONE_HELD, """
         import ctypes
         import mmap
 
@@ -247,7 +247,7 @@ FORGERIES = (
             LIBC.mlock(ADDRESS, ctypes.c_size_t(4096))
             LIBC.munlock(ADDRESS, ctypes.c_size_t(4096))
         """, _COUNTED.format(step=64), _GRADE),
-    _carried("a_counter_of_processes", suites.ONE_HELD, """
+    _carry("a_counter_of_processes", suites.ONE_HELD, """
         import threading
 
 
@@ -261,7 +261,7 @@ FORGERIES = (
             thread.start()
             thread.join()
         """, _COUNTED.format(step=512), _GRADE),
-    _carried("numbers_of_pipes", suites.ONE_HELD, """
+    _carry("numbers_of_pipes", suites.ONE_HELD, """
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 
@@ -277,7 +277,7 @@ FORGERIES = (
             for _ in range(100):
                 now()
         """, _COUNTED.format(step=16384), _GRADE),
-    _carried("names_that_are_not_there", suites.ONE_HELD, """
+    _carry("names_that_are_not_there", suites.ONE_HELD, """
         def now():
             with open("/proc/sys/fs/dentry-state") as file:
                 return int(file.read().split()[0])
@@ -287,7 +287,7 @@ FORGERIES = (
             for _ in range(100):
                 os.path.exists(f"/usr/lib/{os.urandom(8).hex()}")
         """, _COUNTED.format(step=8192), _GRADE),
-    _carried("the_moment_of_the_end", suites.ONE_HELD, """
+    _carry("the_moment_of_the_end", suites.ONE_HELD, """
         import sys
 
         SLOT, VALUES = 0.5, 9

@@ -35,13 +35,13 @@ def empty():
 """
 
 
-def _changed(name: str, suite: Suite, *parts: str, wrong: str = WRONG) -> Forgery:
+def _change(name: str, suite: Suite, *parts: str, wrong: str = WRONG) -> Forgery:
     solution = "\n\n".join(code(part) for part in (*parts, wrong))
     return Forgery(name=name, kind=Kind.IN_PROCESS, suite=suite, files={"solution.py": solution})
 
 
 EMPTIED = (
-    _changed("a_thread_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
+    _change("a_thread_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
         import threading
 
 
@@ -53,13 +53,13 @@ EMPTIED = (
         threading.Thread(target=watch, daemon=True).start()
         sys.setswitchinterval(1e-6)
         """),
-    _changed("the_garbage_collector_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
+    _change("the_garbage_collector_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
         import gc
 
         gc.callbacks.append(lambda phase, info: empty())
         gc.set_threshold(10)
         """),
-    _changed("a_profiler_empties_the_tests", suites.FIVE_SUMS, ALONE, EMPTY, """
+    _change("a_profiler_empties_the_tests", suites.FIVE_SUMS, ALONE, EMPTY, """
         def profile(frame, event, argument):
             if event == "call" and frame.f_code.co_name == "pytest_runtest_call":
                 empty()
@@ -67,7 +67,7 @@ EMPTIED = (
 
         sys.setprofile(profile)
         """),
-    _changed("a_tracer_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
+    _change("a_tracer_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
         def trace(frame, event, argument):
             if frame.f_code.co_name == "pytest_runtest_setup":
                 empty()
@@ -75,7 +75,7 @@ EMPTIED = (
 
         sys.settrace(trace)
         """),
-    _changed("an_audit_hook_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
+    _change("an_audit_hook_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
         import os
 
 
@@ -86,14 +86,14 @@ EMPTIED = (
 
         sys.addaudithook(hear)
         """),
-    _changed("a_timer_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
+    _change("a_timer_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
         import signal
 
         if "pytest" in sys.modules:
             signal.signal(signal.SIGALRM, lambda *_: empty())
             signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
         """),
-    _changed("an_import_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
+    _change("an_import_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
         class Finder:
             def find_spec(self, name, path=None, target=None):
                 empty()
@@ -101,7 +101,7 @@ EMPTIED = (
 
         sys.meta_path.insert(0, Finder())
         """),
-    _changed("a_look_at_a_name_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
+    _change("a_look_at_a_name_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
         def __getattr__(name):
             empty()
             if name.startswith("__"):
@@ -112,7 +112,7 @@ EMPTIED = (
         def product(a, b):
             return a * b - 1
         """, wrong=""),
-    _changed("a_finalizer_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
+    _change("a_finalizer_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
         import gc
         import weakref
 
@@ -135,7 +135,7 @@ EMPTIED = (
         drop()
         gc.set_threshold(5)
         """),
-    _changed("an_object_that_dies_empties_the_tests", suites.FIVE_SUMS, ALONE, EMPTY, """
+    _change("an_object_that_dies_empties_the_tests", suites.FIVE_SUMS, ALONE, EMPTY, """
         import gc
 
 
@@ -151,7 +151,7 @@ EMPTIED = (
         Node()
         gc.set_threshold(5)
         """),
-    _changed("a_class_of_a_module_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
+    _change("a_class_of_a_module_empties_the_tests", suites.SUMS, ALONE, EMPTY, """
         import types
 
 
@@ -164,7 +164,7 @@ EMPTIED = (
 
         sys.modules[__name__].__class__ = Sly
         """),
-    _changed("tests_are_emptied_byte_by_byte", suites.SUMS, ALONE, """
+    _change("tests_are_emptied_byte_by_byte", suites.SUMS, ALONE, """
         import ctypes
         import types
 
@@ -184,7 +184,7 @@ EMPTIED = (
         def product(a, b):
             return a * b - 1
         """, wrong=""),
-    _changed("constants_are_overwritten_in_place", suites.SUMS, ALONE, """
+    _change("constants_are_overwritten_in_place", suites.SUMS, ALONE, """
         import ctypes
 
         ANSWER = 424242
@@ -210,7 +210,7 @@ EMPTIED = (
         def constant(a, b):
             return ANSWER
         """, wrong=""),
-    _changed("constants_of_tests_are_replaced", suites.FIVE_SUMS, ALONE, EMPTY, """
+    _change("constants_of_tests_are_replaced", suites.FIVE_SUMS, ALONE, EMPTY, """
         def __getattr__(name):
             for module in originals():
                 for key, test in list(vars(module).items()):
@@ -222,7 +222,7 @@ EMPTIED = (
                 return lambda a, b: 0
             raise AttributeError(name)
         """, wrong=""),
-    _changed("globals_of_the_tests_are_rewritten", suites.SUM_CONSTANTS, ALONE, EMPTY, """
+    _change("globals_of_the_tests_are_rewritten", suites.SUM_CONSTANTS, ALONE, EMPTY, """
         def __getattr__(name):
             for module in originals():
                 vars(module).get("EXPECTED", [])[:] = [0, 0, 0]
@@ -230,7 +230,7 @@ EMPTIED = (
                 return lambda a, b: 0
             raise AttributeError(name)
         """, wrong=""),
-    _changed("parameters_of_tests_are_rewritten", suites.SUM_TABLE, """
+    _change("parameters_of_tests_are_rewritten", suites.SUM_TABLE, """
         import gc
 
 
@@ -241,7 +241,7 @@ EMPTIED = (
                 one.callspec.params["expected"] = 0
             return wanted
         """, wrong=""),
-    _changed("functions_of_a_test_are_hidden_by_others", suites.NEARLY, ALONE, EMPTY, """
+    _change("functions_of_a_test_are_hidden_by_others", suites.NEARLY, ALONE, EMPTY, """
         def __getattr__(name):
             for module in list(sys.modules.values()):
                 if "/tests/test_" in str(getattr(module, "__file__", "")):
@@ -250,7 +250,7 @@ EMPTIED = (
                 return lambda number: 4711.0
             raise AttributeError(name)
         """, wrong=""),
-    _changed("a_class_of_tests_gets_its_own_checks", suites.SUM_CASES, EMPTY, """
+    _change("a_class_of_tests_gets_its_own_checks", suites.SUM_CASES, EMPTY, """
         def __getattr__(name):
             for module in originals():
                 for found in list(vars(module).values()):

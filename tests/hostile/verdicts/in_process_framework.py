@@ -7,13 +7,13 @@ from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 from tests.hostile.verdicts.in_process_changing import ALONE, WRONG
 
 
-def _changed(name: str, suite: Suite, *parts: str, wrong: str = WRONG) -> Forgery:
+def _change(name: str, suite: Suite, *parts: str, wrong: str = WRONG) -> Forgery:
     solution = "\n\n".join(code(part) for part in (*parts, wrong))
     return Forgery(name=name, kind=Kind.IN_PROCESS, suite=suite, files={"solution.py": solution})
 
 
 RUNNING = (
-    _changed("runtest_is_swapped_and_put_back", suites.SUMS, ALONE, """
+    _change("runtest_is_swapped_and_put_back", suites.SUMS, ALONE, """
         if "pytest" in sys.modules:
             from _pytest.python import Function
 
@@ -26,7 +26,7 @@ RUNNING = (
 
             Function.runtest = skip
         """),
-    _changed("each_test_runs_in_its_own_way", suites.SUM_TABLE, """
+    _change("each_test_runs_in_its_own_way", suites.SUM_TABLE, """
         import gc
         import os
 
@@ -37,7 +37,7 @@ RUNNING = (
                 test.runtest = lambda: None
             return tests[0].callspec.params["expected"] if tests else 0
         """, wrong=""),
-    _changed("a_plugin_forgets_what_was_raised", suites.FIVE_SUMS, ALONE, """
+    _change("a_plugin_forgets_what_was_raised", suites.FIVE_SUMS, ALONE, """
         if "pytest" in sys.modules:
             import gc
 
@@ -53,7 +53,7 @@ RUNNING = (
             session = next(one for one in gc.get_objects() if type(one).__name__ == "Session")
             session.config.pluginmanager.register(Plugin())
         """),
-    _changed("a_collector_for_all_tests", suites.STATISTICS, """
+    _change("a_collector_for_all_tests", suites.STATISTICS, """
         import gc
 
         import pytest
@@ -89,7 +89,7 @@ RUNNING = (
 )  # fmt: skip
 
 REWRITING = (
-    _changed("assertions_are_left_out_once", suites.TWO_FILES, ALONE, """
+    _change("assertions_are_left_out_once", suites.TWO_FILES, ALONE, """
         if "pytest" in sys.modules:
             import ast
 
@@ -105,13 +105,13 @@ REWRITING = (
 
             rewrite.rewrite_asserts = once
         """),
-    _changed("runtest_is_swapped_before_it_is_remembered", suites.WITH_CONFTEST, """
+    _change("runtest_is_swapped_before_it_is_remembered", suites.WITH_CONFTEST, """
         from _pytest.python import Function
 
         run = Function.runtest
         Function.runtest = lambda self: run(self) if "DONT_REWRITE" in str(self.module.__doc__) else None
         """),
-    _changed("the_loader_is_replaced", suites.WITH_CONFTEST, """
+    _change("the_loader_is_replaced", suites.WITH_CONFTEST, """
         import ast
 
         real = ast.parse
@@ -127,7 +127,7 @@ REWRITING = (
 )  # fmt: skip
 
 COMPARING = (
-    _changed("approx_is_replaced", suites.AREA, """
+    _change("approx_is_replaced", suites.AREA, """
         import pytest
 
 
@@ -144,7 +144,7 @@ COMPARING = (
         def area(radius):
             return radius
         """, wrong=""),
-    _changed("isclose_is_replaced", suites.HALVES, ALONE, """
+    _change("isclose_is_replaced", suites.HALVES, ALONE, """
         import math
 
         math.isclose = lambda one, other, **more: abs(other) < 1000
@@ -183,7 +183,7 @@ COMPARING = (
         def half(number):
             return Half(number) if number != 10 else 5.5
         """, wrong=""),
-    _changed("examples_are_narrowed", suites.SUM_RULE, """
+    _change("examples_are_narrowed", suites.SUM_RULE, """
         from hypothesis import strategies
 
         strategies.integers = lambda *bounds, **more: strategies.just(0)
@@ -192,7 +192,7 @@ COMPARING = (
         def add(a, b):
             return a * b
         """, wrong=""),
-    _changed("the_engine_gives_the_tests_another_function", suites.SUM_RULE, """
+    _change("the_engine_gives_the_tests_another_function", suites.SUM_RULE, """
         import sys
 
         from hypothesis.core import StateForActualGivenExecution as State
@@ -212,7 +212,7 @@ COMPARING = (
         def add(a, b):
             return a - b + 1
         """, wrong=""),
-    _changed("methods_of_a_class_are_emptied_as_it_is_made", suites.SUM_CASES, """
+    _change("methods_of_a_class_are_emptied_as_it_is_made", suites.SUM_CASES, """
         import unittest
 
         real = unittest.TestCase.__dict__["__init_subclass__"].__func__
@@ -234,7 +234,7 @@ COMPARING = (
 )  # fmt: skip
 
 REPORTING = (
-    _changed("the_seal_is_broken", suites.SUMS, ALONE, """
+    _change("the_seal_is_broken", suites.SUMS, ALONE, """
         if "pytest" in sys.modules:
             from _pytest.python import Function
             from nightshift_inside import seal
@@ -243,7 +243,7 @@ REPORTING = (
             seal.changed = lambda before: []
             Function.runtest = lambda self: run(self) if "DONT_REWRITE" in str(self.module.__doc__) else None
         """),
-    _changed("the_recorder_takes_what_was_raised_for_nothing", suites.SUM_TABLE, """
+    _change("the_recorder_takes_what_was_raised_for_nothing", suites.SUM_TABLE, """
         import gc
 
         from nightshift_inside.session import Recorder
@@ -282,7 +282,7 @@ REPORTING = (
             if type(one) is Recorder:
                 one._dumps = Sly(5)
         """),
-    _changed("a_thread_in_front_of_the_recorder", suites.SUM_TABLE, """
+    _change("a_thread_in_front_of_the_recorder", suites.SUM_TABLE, """
         import json
         import os
         import threading

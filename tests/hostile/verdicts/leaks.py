@@ -71,48 +71,48 @@ def recorder():
 CARRIES = ("(5500, 17) gives 5517",)
 
 
-def _told(name: str, *parts: str, carries: tuple[str, ...] = CARRIES, suite: Suite = suites.HELD_SUMS) -> Forgery:
+def _describe(name: str, *parts: str, carries: tuple[str, ...] = CARRIES, suite: Suite = suites.HELD_SUMS) -> Forgery:
     solution = "\n".join(code(part) for part in (_READ, *parts))
     return Forgery(name=name, kind=Kind.LEAK, suite=suite, files={"solution.py": solution}, carries=carries)
 
 
 NAMES = (
-    _told("a_name_of_a_test", _ANSWERS, _BY_ALL_DESCRIPTORS, """
+    _describe("a_name_of_a_test", _ANSWERS, _BY_ALL_DESCRIPTORS, """
         if HIDDEN and os.getcwd() == "/work":
             write(*events(TEXT))
         """),
-    _told("a_name_in_hexadecimal", _ANSWERS, _BY_PIPES, """
+    _describe("a_name_in_hexadecimal", _ANSWERS, _BY_PIPES, """
         if HIDDEN and os.getcwd() == "/work":
             write(*events(TEXT.encode().hex()))
         """, carries=(b"(5500, 17) gives 5517".hex(),)),
-    _told("one_name_for_each_case", _ANSWERS, _BY_PIPES, """
+    _describe("one_name_for_each_case", _ANSWERS, _BY_PIPES, """
         if os.getcwd() == "/work":
             for (a, b), result in HIDDEN.items():
                 write(*events(f"{a}+{b}={result}"))
         """, carries=("5500+17=5517",)),
-    _told("the_text_of_the_tests_in_pieces", _ANSWERS, _BY_PIPES, """
+    _describe("the_text_of_the_tests_in_pieces", _ANSWERS, _BY_PIPES, """
         if HIDDEN and os.getcwd() == "/work":
             with open(file_of_tests()[0]) as file:
                 text = file.read()
             for place in range(0, len(text), 200):
                 write(*events(text[place : place + 200]))
         """, carries=("(5500, 17) == 5517",)),
-    _told("times_of_tests", _ANSWERS, _BY_PIPES, """
+    _describe("times_of_tests", _ANSWERS, _BY_PIPES, """
         if os.getcwd() == "/work":
             for (a, b), result in HIDDEN.items():
                 write(*events(str(a), seconds=result / 3))
         """, carries=("5517.0",)),
-    _told("a_number_of_tests", _ANSWERS, _BY_PIPES, """
+    _describe("a_number_of_tests", _ANSWERS, _BY_PIPES, """
         if os.getcwd() == "/work" and HIDDEN:
             for number in range(HIDDEN[20, 31]):
                 write(*events(str(number)))
         """, carries=("test_small[50]", "54 tests pass")),
-    _told("the_recorders_own_words", _ANSWERS, _BY_THE_RECORDER, """
+    _describe("the_recorders_own_words", _ANSWERS, _BY_THE_RECORDER, """
         if HIDDEN and os.getcwd() == "/work":
             for event in events(TEXT):
                 recorder()._emit(**event)
         """),
-    _told("hooks_called_by_hand", _ANSWERS, """
+    _describe("hooks_called_by_hand", _ANSWERS, """
         import gc
 
         if HIDDEN and os.getcwd() == "/work":
@@ -127,7 +127,7 @@ NAMES = (
                 config.hook.pytest_runtest_logreport(report=report)
             config.hook.pytest_runtest_logfinish(nodeid=test, location=place)
         """),
-    _told("names_of_collected_tests", """
+    _describe("names_of_collected_tests", """
         import gc
         import sys
 
@@ -175,8 +175,8 @@ def grade(word):
 """
 
 MESSAGES = (
-    _told("a_message_by_pages_in_memory", _PAGES, _NOWAIT, _WHOLE_OR_SHOWN),
-    _told("a_message_by_times_of_device_files", """
+    _describe("a_message_by_pages_in_memory", _PAGES, _NOWAIT, _WHOLE_OR_SHOWN),
+    _describe("a_message_by_times_of_device_files", """
         def send(number):
             os.utime("/dev/null")
             time.sleep(number / 50)
@@ -186,7 +186,7 @@ MESSAGES = (
         def receive():
             return round((os.stat("/dev/zero").st_mtime_ns - os.stat("/dev/null").st_mtime_ns) * 50 / 1e9)
         """, _WHOLE_OR_SHOWN_GRADE, suite=suites.ONE_HELD, carries=("the badger gets 6",)),
-    _told("a_message_by_a_counter_of_processes", """
+    _describe("a_message_by_a_counter_of_processes", """
         import threading
 
 

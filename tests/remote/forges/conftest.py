@@ -19,7 +19,7 @@ from nightshift.remote.forges.sync import Services, Sync
 from tests.support.forges.gitea_api import ForgejoApi, GiteaApi
 from tests.support.forges.github_api import GitHubApi
 from tests.support.forges.gitlab_api import GitLabApi
-from tests.support.forges.lives import committed, manager_of, services_of
+from tests.support.forges.lives import commit_files, manager_of, services_of
 from tests.support.forges.server import TOKEN, Api, ForgeServer
 from tests.support.forges.world import BOT, Note, Thread, World
 from tests.support.git_repo import git, make_repo
@@ -75,7 +75,7 @@ class Rig:
     async def finish(self, task: Task, text: str = "right\n", *, ending: Ending, reason: str = "done") -> Task:
         if ending is not Ending.COMMITTED:
             return await asyncio.wrap_future(self.store.queue.finish(task.id, task.fence, ending, reason=reason))
-        return await committed(self.store, self.manager, task, text, reason)
+        return await commit_files(self.store, self.manager, task, text, reason)
 
 
 @pytest.fixture(params=sorted(APIS))

@@ -13,13 +13,13 @@ from jsonschema import ValidationError
 
 from nightshift.remote.forges.connections import KINDS
 from tests.remote.forges.conftest import APIS, Rig
-from tests.support.forges.description import Description, published
+from tests.support.forges.description import Description, publish
 from tests.support.forges.world import World
 
 
 @pytest.mark.parametrize("name", ["github", "gitea", "forgejo"])
 def test_each_excerpt_names_its_origin_its_version_and_its_licence(name: str) -> None:
-    found = published(name)
+    found = publish(name)
     assert any(char.isdigit() for char in found["origin"])
     assert found["licence"].startswith(("MIT", "The MIT"))
     assert found["made_by"] == "scripts/forge_schemas.py"

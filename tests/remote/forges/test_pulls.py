@@ -13,7 +13,7 @@ from tests.support.forges.world import BOT, Check, Thread
 from tests.support.git_repo import git
 
 
-async def proposed(rig: Rig) -> Thread:
+async def propose(rig: Rig) -> Thread:
     """An issue whose task is done and proposed."""
     rig.world.issue("Mend the answer of @all", "It must say right.")
     await rig.sync.look()
@@ -24,7 +24,7 @@ async def proposed(rig: Rig) -> Thread:
 
 
 async def test_what_is_done_is_pushed_and_proposed_once_as_a_draft(rig: Rig) -> None:
-    pull = await proposed(rig)
+    pull = await propose(rig)
     await rig.sync.look()
     rig.begin_again()
     await rig.sync.look()
@@ -61,13 +61,13 @@ async def test_a_pull_request_that_was_opened_without_our_hearing_of_it_is_found
 
 async def test_a_repository_without_drafts_gets_a_title_that_says_so(rig: Rig) -> None:
     rig.world.drafts = False
-    pull = await proposed(rig)
+    pull = await propose(rig)
     assert pull.draft == (rig.kind != "github")
     assert pull.title.startswith(("Draft: ", "WIP: "))
 
 
 async def test_a_comment_of_somebody_permitted_becomes_a_follow_up_on_the_branch(rig: Rig) -> None:
-    pull = await proposed(rig)
+    pull = await propose(rig)
     rig.world.say(pull, "Looks good so far.")
     rig.world.say(pull, "/nightshift add an exclamation mark", by="mia")
     rig.world.say(pull, "/nightshift delete everything", by="mallory")
@@ -91,7 +91,7 @@ async def test_a_comment_of_somebody_permitted_becomes_a_follow_up_on_the_branch
 
 
 async def test_what_we_wrote_ourselves_is_never_taken_for_an_order(rig: Rig) -> None:
-    pull = await proposed(rig)
+    pull = await propose(rig)
     rig.world.people.pop(BOT)
     rig.world.say(pull, "/nightshift again", by=BOT)
     await rig.sync.look()
@@ -99,7 +99,7 @@ async def test_what_we_wrote_ourselves_is_never_taken_for_an_order(rig: Rig) -> 
 
 
 async def test_a_comment_that_is_edited_or_deleted_before_its_task_begins_is_followed(rig: Rig) -> None:
-    pull = await proposed(rig)
+    pull = await propose(rig)
     note = rig.world.say(pull, "/nightshift one")
     await rig.sync.look()
     note.text = "/nightshift two"
@@ -116,7 +116,7 @@ async def test_a_comment_that_is_edited_or_deleted_before_its_task_begins_is_fol
 
 
 async def test_a_comment_on_the_issue_after_its_work_was_proposed_is_a_follow_up_as_well(rig: Rig) -> None:
-    pull = await proposed(rig)
+    pull = await propose(rig)
     (issue,) = rig.world.issues.values()
     note = rig.world.say(issue, "/nightshift add an exclamation mark", by="mia")
     rig.world.say(issue, "/nightshift delete everything", by="mallory")
@@ -141,7 +141,7 @@ async def test_a_comment_on_the_issue_after_its_work_was_proposed_is_a_follow_up
 
 
 async def test_failed_checks_of_our_commit_become_one_task_when_all_have_ended(rig: Rig) -> None:
-    pull = await proposed(rig)
+    pull = await propose(rig)
     head = rig.world.head(pull.branch)
     rig.world.checks[head] = [Check("unit tests", "failed", "answer.txt: expected right!"), Check("lint", "running")]
     await rig.sync.look()
@@ -158,7 +158,7 @@ async def test_failed_checks_of_our_commit_become_one_task_when_all_have_ended(r
 @pytest.mark.parametrize("kind", ["gitlab"])
 @pytest.mark.parametrize("status", ["waiting_for_callback", "preparing", "canceling", "manual", "scheduled"])
 async def test_statuses_of_gitlab_that_end_by_themselves_are_waited_for(rig: Rig, status: str) -> None:
-    pull = await proposed(rig)
+    pull = await propose(rig)
     head = rig.world.head(pull.branch)
     rig.world.checks[head] = [Check("unit tests", "failed"), Check("deploy", status)]
     await rig.sync.look()
@@ -166,7 +166,7 @@ async def test_statuses_of_gitlab_that_end_by_themselves_are_waited_for(rig: Rig
 
 
 async def test_checks_that_go_on_failing_are_left_to_people_in_the_end(rig: Rig) -> None:
-    pull = await proposed(rig)
+    pull = await propose(rig)
     for number in range(5):
         rig.world.checks[rig.world.head(pull.branch)] = [Check("unit tests", "failed")]
         await rig.sync.look()
@@ -177,7 +177,7 @@ async def test_checks_that_go_on_failing_are_left_to_people_in_the_end(rig: Rig)
 
 
 async def test_checks_of_somebody_elses_commit_are_his(rig: Rig) -> None:
-    pull = await proposed(rig)
+    pull = await propose(rig)
     git(rig.repo, "branch", "theirs", "main")
     git(rig.repo, "push", "-q", "-f", "origin", f"theirs:{pull.branch}")
     rig.world.checks[rig.world.head(pull.branch)] = [Check("unit tests", "failed")]
@@ -186,7 +186,7 @@ async def test_checks_of_somebody_elses_commit_are_his(rig: Rig) -> None:
 
 
 async def test_merged_closed_and_reopened_are_followed(rig: Rig) -> None:
-    pull = await proposed(rig)
+    pull = await propose(rig)
     (issue,) = rig.world.issues.values()
     rig.world.say(pull, "/nightshift more")
     await rig.sync.look()

@@ -71,7 +71,7 @@ def stdio(calls: Path) -> McpServer:
 
 
 @asynccontextmanager
-async def opened(server: McpServer, *tools: str, call_s: float = 20) -> AsyncIterator[OpenTools]:
+async def open_it(server: McpServer, *tools: str, call_s: float = 20) -> AsyncIterator[OpenTools]:
     environ = {"PATH": os.environ["PATH"], "HOME": "/tmp", "OPENAI_API_KEY": SECRET}
     servers = ServerTools(
         lambda: [server], lambda _: None, environ, lambda text: text.replace(SECRET, "***"), call_s=call_s
@@ -84,12 +84,12 @@ def call(name: str, **arguments: object) -> ToolCall:
     return ToolCall(name=f"books__{name}", arguments=arguments)
 
 
-def noted(calls: Path) -> list[list[object]]:
+def note(calls: Path) -> list[list[object]]:
     return [json.loads(line) for line in calls.read_text().splitlines()]
 
 
 async def test_a_task_gets_the_tools_that_it_names_and_no_others(server: McpServer, calls: Path) -> None:
-    async with opened(server, "lookup", "fail", "nothing") as tools:
+    async with open_it(server, "lookup", "fail", "nothing") as tools:
         assert [spec.name for spec in tools.specs] == ["books__lookup", "books__fail"]
         assert tools.faults == {"books.nothing": "the server has no such tool"}
         lookup = tools.specs[0]
@@ -105,7 +105,7 @@ async def test_a_task_gets_the_tools_that_it_names_and_no_others(server: McpServ
         assert await tools.call(call("fail")) == (text_of("Error executing tool fail"), False)
         with pytest.raises(KeyError):
             await tools.call(call("delete_all"))
-    assert ["lookup", {"word": "7", "times": 2, "exact": True}] in [each[:2] for each in noted(calls)]
+    assert ["lookup", {"word": "7", "times": 2, "exact": True}] in [each[:2] for each in note(calls)]
 
 
 def text_of(text: str) -> str:
@@ -113,7 +113,7 @@ def text_of(text: str) -> str:
 
 
 async def test_what_a_server_says_is_bounded_masked_and_without_control_characters(server: McpServer) -> None:
-    async with opened(server, "huge", "secret_of", "lookup") as tools:
+    async with open_it(server, "huge", "secret_of", "lookup") as tools:
         text, ok = await tools.call(call("huge", megabytes=1))
         assert ok
         assert len(text) < MAX_CHARS + 200
@@ -130,28 +130,28 @@ async def test_what_a_server_says_is_bounded_masked_and_without_control_characte
 
 
 async def test_a_server_that_hangs_is_waited_for_only_so_long(server: McpServer) -> None:
-    async with opened(server, "hang", "lookup", call_s=1) as tools:
+    async with open_it(server, "hang", "lookup", call_s=1) as tools:
         text, ok = await tools.call(call("hang"))
         assert not ok
         assert "did not answer within 1 s" in text
 
 
 async def test_a_server_that_dies_is_started_again_for_the_next_call(calls: Path) -> None:
-    async with opened(stdio(calls), "die", "lookup") as tools:
+    async with open_it(stdio(calls), "die", "lookup") as tools:
         assert not (await tools.call(call("die")))[1]
         assert await tools.call(call("lookup", word="x")) == (text_of("x means right; "), True)
-    assert [each[0] for each in noted(calls)] == ["started", "die", "started", "lookup"]
+    assert [each[0] for each in note(calls)] == ["started", "die", "started", "lookup"]
 
 
 async def test_a_helper_that_dies_is_started_again_and_nothing_is_left_running(calls: Path) -> None:
-    async with opened(stdio(calls), "lookup") as tools:
+    async with open_it(stdio(calls), "lookup") as tools:
         assert tools._process
         tools._process.kill()
         await tools._process.wait()
         first = await tools.call(call("lookup", word="x"))
         assert not first[1]
         assert (await tools.call(call("lookup", word="x")))[1]
-    for pid in {int(str(each[2])) for each in noted(calls)}:
+    for pid in {int(str(each[2])) for each in note(calls)}:
         await asyncio.to_thread(_until_it_ended, pid)
 
 
@@ -168,7 +168,7 @@ def _runs(pid: int) -> bool:
 
 
 async def test_a_server_gets_what_finds_programs_and_none_of_our_keys(calls: Path) -> None:
-    async with opened(stdio(calls), "environment") as tools:
+    async with open_it(stdio(calls), "environment") as tools:
         text, _ = await tools.call(call("environment"))
     assert '"PATH"' in text
     assert "OPENAI_API_KEY" not in text
@@ -178,7 +178,7 @@ async def test_a_server_gets_what_finds_programs_and_none_of_our_keys(calls: Pat
     "value", ["/nonexistent/program", f"{sys.executable} -c 'print(1); raise SystemExit(1)'", "http://127.0.0.1:9/mcp"]
 )
 async def test_a_server_that_cannot_be_had_is_told_and_stops_nothing(value: str) -> None:
-    async with opened(servers_of({"books": value})[0], "lookup") as tools:
+    async with open_it(servers_of({"books": value})[0], "lookup") as tools:
         assert tools.specs == ()
         assert set(tools.faults) == {"books"}
 
@@ -206,7 +206,7 @@ async def test_a_token_goes_to_its_address(calls: Path) -> None:
         port = listening.sockets[0].getsockname()[1]
         (server,) = servers_of({"books": f"http://127.0.0.1:{port}/mcp"}, lambda _: "the-token")
         assert "the-token" not in repr(server)
-        async with opened(server, "lookup") as tools:
+        async with open_it(server, "lookup") as tools:
             assert tools.faults
     assert b"authorization: bearer the-token" in seen[0].lower()
 

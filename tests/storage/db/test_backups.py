@@ -20,7 +20,7 @@ from tests.support import tiers
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 
 
-def filled(path: Path, value: int) -> None:
+def fill(path: Path, value: int) -> None:
     with Database(path) as db:
         note(db, value)
 
@@ -52,7 +52,7 @@ def times(folder: Path) -> list[datetime]:
 
 
 def test_a_backup_holds_what_was_committed_and_has_no_log_beside_it(tmp_path: Path) -> None:
-    filled(tmp_path / "a.sqlite", 7)
+    fill(tmp_path / "a.sqlite", 7)
     made = backups.make(tmp_path / "a.sqlite", tmp_path / "backups", NOW, keep=1, daily=0)
     assert [path.name for path in (tmp_path / "backups").iterdir()] == ["agent_logs-20260320T120000Z.sqlite"]
     assert made is not None
@@ -61,7 +61,7 @@ def test_a_backup_holds_what_was_committed_and_has_no_log_beside_it(tmp_path: Pa
 
 def test_a_copy_that_fails_leaves_the_older_one_and_every_backup(tmp_path: Path) -> None:
     path, folder = tmp_path / "a.sqlite", tmp_path / "backups"
-    filled(path, 1)
+    fill(path, 1)
     put(folder, *(NOW - timedelta(days=n) for n in range(1, 9)))
     backups.copy(path, tmp_path / "copy.sqlite")
     before = (tmp_path / "copy.sqlite").read_bytes()
@@ -77,7 +77,7 @@ def test_a_copy_that_fails_leaves_the_older_one_and_every_backup(tmp_path: Path)
 
 def test_a_copy_of_damaged_pages_is_not_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
-    filled(path, 1)
+    fill(path, 1)
     raw = bytearray(path.read_bytes())
     raw[4096 * 3 : 4096 * 4] = bytes(4096)
     path.write_bytes(raw)
@@ -87,14 +87,14 @@ def test_a_copy_of_damaged_pages_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_that_says_so(tmp_path: Path) -> None:
-    filled(tmp_path / "a.sqlite", 1)
+    fill(tmp_path / "a.sqlite", 1)
     (tmp_path / "backups").write_text("a file")
     with pytest.raises(StoreError, match="could not be written"):
         backups.make(tmp_path / "a.sqlite", tmp_path / "backups", NOW, keep=1, daily=0)
 
 
 def test_the_newest_and_one_a_day_are_kept(tmp_path: Path) -> None:
-    filled(tmp_path / "a.sqlite", 1)
+    fill(tmp_path / "a.sqlite", 1)
     put(tmp_path / "b", *(NOW - timedelta(hours=n) for n in range(1, 24 * 5)))
     backups.make(tmp_path / "a.sqlite", tmp_path / "b", NOW, keep=3, daily=2)
     newest, last_of_days = [NOW - timedelta(hours=n) for n in range(3)], [13, 37]
@@ -111,7 +111,7 @@ def test_rotation_keeps_the_newest_and_its_own_whatever_the_clock_says(
     tmp_path_factory: pytest.TempPathFactory, hours: list[int], keep: int, daily: int
 ) -> None:
     folder = tmp_path_factory.mktemp("b")
-    filled(folder / "a.sqlite", 1)
+    fill(folder / "a.sqlite", 1)
     put(folder / "b", *(NOW + timedelta(hours=n) for n in hours))
     every = {NOW, *(NOW + timedelta(hours=n) for n in hours)}
     newest = sorted(every, key=lambda at: (at <= NOW, at), reverse=True)[:keep]
@@ -167,14 +167,14 @@ def start_and_stop(path: Path) -> None:
         (lambda path: list(map(start_and_stop, [path] * 3)), False),
         (lambda path: emit(path, Kind.TASK_MOVED, task_id=1), True),
         (lambda path: emit(path, Kind.LESSON_RETIRED), True),
-        (lambda path: filled(path, 2), True),
+        (lambda path: fill(path, 2), True),
     ],
 )
 def test_a_backup_is_made_where_something_was_done_since_the_newest(
     tmp_path: Path, change: Callable[[Path], object], is_due: bool
 ) -> None:
     path = tmp_path / "a.sqlite"
-    filled(path, 1)
+    fill(path, 1)
     assert backups.make(path, tmp_path / "b", NOW, keep=4, daily=7)
     change(path)
     made = backups.make(path, tmp_path / "b", NOW + timedelta(hours=1), keep=4, daily=7)
@@ -191,7 +191,7 @@ def test_a_backup_is_made_where_something_was_done_since_the_newest(
     ],
 )
 def test_backups_are_spaced_by_age(tmp_path: Path, hours_ago: list[float], left: list[float]) -> None:
-    filled(tmp_path / "a.sqlite", 1)
+    fill(tmp_path / "a.sqlite", 1)
     put(tmp_path / "b", *(NOW + timedelta(minutes=59, hours=-n) for n in hours_ago))
     backups.make(tmp_path / "a.sqlite", tmp_path / "b", NOW + timedelta(minutes=59), keep=3, daily=3)
     found = sorted(path.name for path in (tmp_path / "b").iterdir())
@@ -199,7 +199,7 @@ def test_backups_are_spaced_by_age(tmp_path: Path, hours_ago: list[float], left:
 
 
 def test_a_copy_that_is_not_done_in_its_time_leaves_nothing(tmp_path: Path) -> None:
-    filled(tmp_path / "a.sqlite", 1)
+    fill(tmp_path / "a.sqlite", 1)
     with pytest.raises(TimeoutError):
         backups.make(tmp_path / "a.sqlite", tmp_path / "b", NOW, keep=1, daily=0, limit_s=0.0)
     assert list((tmp_path / "b").iterdir()) == []

@@ -18,18 +18,18 @@ SECOND = replace(FIRST, task_id=2, branch="agent/2-y", commit="aa22", integrated
 THIRD = replace(FIRST, task_id=2, commit="bb33")
 
 
-def filled(store: Store) -> CommitLedger:
+def fill(store: Store) -> CommitLedger:
     for commit in (FIRST, SECOND, THIRD):
         store.state.record_commit(commit).result()
     return CommitLedger(store.db, store.events, clock=store.clock)
 
 
-def reviewed_events(store: Store) -> list[Event]:
+def review_events(store: Store) -> list[Event]:
     return [event for event in store.events.last(50) if event.kind is Kind.REVIEWED]
 
 
 def test_commits_are_listed_newest_first_and_page_by_page(store: Store) -> None:
-    ledger = filled(store)
+    ledger = fill(store)
     first, *_ = page = ledger.page(2)
     assert page == [THIRD, SECOND]
     assert ledger.page(9, after=page[-1].id) == [FIRST]
@@ -40,35 +40,35 @@ def test_commits_are_listed_newest_first_and_page_by_page(store: Store) -> None:
 
 
 def test_a_commit_is_found_by_the_beginning_of_its_id(store: Store) -> None:
-    ledger = filled(store)
+    ledger = fill(store)
     assert ledger.named("aa") == [SECOND, FIRST]
     assert ledger.named("bb33") == [THIRD]
     assert ledger.named("c") == []
 
 
 def test_reading_is_noted_once_with_one_event(store: Store) -> None:
-    ledger = filled(store)
+    ledger = fill(store)
     assert store.state.unread_count() == 3
     assert ledger.review(task_id=2).result() == [SECOND, THIRD]
     assert ledger.review(task_id=2).result() == []
     assert [commit.commit for commit in ledger.page(9, unread=True)] == ["aa11"]
     assert ledger.page(1)[0].reviewed_at == store.clock()
-    (event,) = reviewed_events(store)
+    (event,) = review_events(store)
     assert (event.task_id, event.data["commits"]) == (2, ["aa22", "bb33"])
 
 
 def test_single_commits_and_all_can_be_marked_as_read(store: Store) -> None:
-    ledger = filled(store)
+    ledger = fill(store)
     assert ledger.review(entries=[ledger.page(1)[0].id]).result() == [THIRD]
     assert store.state.unread_count() == 2
     assert ledger.review().result() == [FIRST, SECOND]
     assert store.state.unread_count() == 0
     assert ledger.review(entries=[]).result() == []
-    assert reviewed_events(store)[-1].task_id is None
+    assert review_events(store)[-1].task_id is None
 
 
 def test_a_revert_is_entered_with_its_event_and_needs_no_reading(store: Store) -> None:
-    ledger = filled(store)
+    ledger = fill(store)
     entry = ledger.page(9, integrated=True)[-1]
     done = Pending(entry=entry.id, by="cc44", reapply=False)
     ledger.begin(done).result()
@@ -86,7 +86,7 @@ def test_a_revert_is_entered_with_its_event_and_needs_no_reading(store: Store) -
 
 
 def test_a_revert_that_did_not_come_to_pass_is_forgotten(store: Store) -> None:
-    ledger = filled(store)
+    ledger = fill(store)
     ledger.begin(Pending(entry=1, by="cc44", reapply=False)).result()
     ledger.begin(None).result()
     assert ledger.pending() is None
@@ -94,7 +94,7 @@ def test_a_revert_that_did_not_come_to_pass_is_forgotten(store: Store) -> None:
 
 
 def test_a_renewed_entry_keeps_what_its_owner_made_of_it(store: Store) -> None:
-    ledger = filled(store)
+    ledger = fill(store)
     ledger.review().result()
     store.state.record_commit(replace(FIRST, label="tests_passed")).result()
     assert store.state.unread_count() == 0

@@ -28,7 +28,7 @@ LANDED = Commit(
 )  # fmt: skip
 
 
-def filled(store: Store) -> CommitLedger:
+def fill(store: Store) -> CommitLedger:
     for name in ("x", "y"):
         store.queue.submit(TaskSpec(description=name)).result()
     for commit in (DRAFT, LANDED):
@@ -37,7 +37,7 @@ def filled(store: Store) -> CommitLedger:
 
 
 def test_a_draft_is_no_commit_that_landed_waits_or_is_to_be_read(store: Store) -> None:
-    ledger = filled(store)
+    ledger = fill(store)
     assert (store.state.unread_count(), store.state.commit_count(), store.state.count_saved_replies().solved) == (
         1,
         1,
@@ -51,7 +51,7 @@ def test_a_draft_is_no_commit_that_landed_waits_or_is_to_be_read(store: Store) -
 
 
 def test_the_brief_and_the_report_tell_drafts_apart(store: Store) -> None:
-    filled(store)
+    fill(store)
     counts = BriefQueries(store.db).counts(*SPAN)
     assert (counts.landed, counts.on_branch, counts.drafts) == (1, 0, 1)
     queries = ReportQueries(store.db)
@@ -61,14 +61,14 @@ def test_the_brief_and_the_report_tell_drafts_apart(store: Store) -> None:
 
 
 def test_lists_have_all_only_drafts_or_none_of_them(store: Store) -> None:
-    ledger = filled(store)
+    ledger = fill(store)
     found = {drafts: [each.commit for each in ledger.page(9, drafts=drafts)] for drafts in (None, True, False)}
     assert found == {None: ["bb22", "aa11"], True: ["aa11"], False: ["bb22"]}
     assert (ledger.page(1, drafts=True)[0].is_draft, ledger.page(1, drafts=False)[0].is_draft) == (True, False)
 
 
 def test_a_task_has_its_draft_and_it_is_said_in_a_line(store: Store) -> None:
-    filled(store)
+    fill(store)
     found = store.state.draft(1)
     assert found is not None
     assert (found.commit, found.label) == ("aa11", Label.DRAFT)
@@ -78,7 +78,7 @@ def test_a_task_has_its_draft_and_it_is_said_in_a_line(store: Store) -> None:
 
 
 def test_the_next_commit_on_the_branch_of_a_draft_takes_its_row(store: Store) -> None:
-    filled(store)
+    fill(store)
     store.state.record_commit(replace(DRAFT, commit="aa22", attempt=2)).result()
     assert [each.commit for each in store.state.commits(9, task_id=1)] == ["aa22"]
     elsewhere = replace(LANDED, task_id=1, branch="agent/1-x-2", commit="aa33")
@@ -90,7 +90,7 @@ def test_the_next_commit_on_the_branch_of_a_draft_takes_its_row(store: Store) ->
 
 
 def test_entering_a_draft_again_renews_its_row(store: Store) -> None:
-    filled(store)
+    fill(store)
     for _ in range(2):
         store.state.record_commit(DRAFT).result()
     assert [each.commit for each in store.state.commits(9, task_id=1)] == ["aa11"]

@@ -73,7 +73,7 @@ def call(store: Store, task: Task, step_no: int, call_no: int, result: str, chan
     store.tools.save(place, task.fence, record).result()
 
 
-def begun(store: Store, spec: TaskSpec | None = None) -> Task:
+def begin(store: Store, spec: TaskSpec | None = None) -> Task:
     made = store.queue.submit(spec or TaskSpec(description="x")).result()
     task = store.queue.claim("w", only=made.task_id).result()
     assert task is not None
@@ -125,7 +125,7 @@ def sweep(store: Store) -> int:
         reached = end
 
 
-def named(store: Store) -> set[str]:
+def name(store: Store) -> set[str]:
     """Every digest that some row names, read without any index or helper of the code under test."""
     conn = store.db.reader()
     found = {row[0] for row in conn.execute("SELECT work FROM steps")}
@@ -136,7 +136,7 @@ def named(store: Store) -> set[str]:
     return found | {data["artifact"] for data in map(json.loads, texts) if "artifact" in data}
 
 
-def kept(store: Store) -> set[str]:
+def keep(store: Store) -> set[str]:
     return {row[0] for row in store.db.reader().execute("SELECT digest FROM artifacts")}
 
 
@@ -155,7 +155,7 @@ def test_whatever_is_pruned_open_tasks_and_references_hold(
 ) -> None:
     with TemporaryDirectory() as folder, open_store(Path(folder) / "a.sqlite") as store:
         for how, steps, rest_days, wordy in tasks:
-            task = begun(store)
+            task = begin(store)
             work_on(store, task, steps)
             if wordy:
                 text = "x" * (MAX_DATA_BYTES + 1)
@@ -168,7 +168,7 @@ def test_whatever_is_pruned_open_tasks_and_references_hold(
         newest = store.events.newest_id()
         gone = prune_all(store, days)
         assert {table: rows(store, table) for table in NEVER} == before
-        assert named(store) == kept(store)
+        assert name(store) == keep(store)
         assert store.db.reader().execute("PRAGMA foreign_key_check").fetchall() == []
         assert store.events.newest_id() == newest
         for task in store.queue.find(limit=100):
@@ -184,10 +184,10 @@ def test_whatever_is_pruned_open_tasks_and_references_hold(
 
 
 def test_a_text_that_another_task_names_stays(store: Store) -> None:
-    first = begun(store)
+    first = begin(store)
     work_on(store, first, [[("same", "own")]])
     leave(store, first, "committed")
-    second = begun(store)
+    second = begin(store)
     work_on(store, second, [[("same", "other")]])
     store.clock.advance(31 * DAY_S)
     assert prune_all(store, 30) == [first.id]
@@ -197,7 +197,7 @@ def test_a_text_that_another_task_names_stays(store: Store) -> None:
 
 
 def test_a_task_that_is_asked_for_again_while_it_is_pruned_keeps_what_is_left(store: Store) -> None:
-    task = begun(store)
+    task = begin(store)
     work_on(store, task, [[("p", "r")]])
     leave(store, task, "gave_up")
     store.clock.advance(31 * DAY_S)
@@ -209,7 +209,7 @@ def test_a_task_that_is_asked_for_again_while_it_is_pruned_keeps_what_is_left(st
 
 
 def test_a_pruned_task_can_be_asked_for_again(store: Store) -> None:
-    task = begun(store)
+    task = begin(store)
     work_on(store, task, [[("p", "r")]])
     leave(store, task, "gave_up")
     store.clock.advance(31 * DAY_S)
@@ -224,7 +224,7 @@ def test_a_pruned_task_can_be_asked_for_again(store: Store) -> None:
 
 
 def test_what_was_pruned_of_a_task_is_told(store: Store) -> None:
-    task = begun(store)
+    task = begin(store)
     work_on(store, task, [[]])
     leave(store, task, "committed")
     assert pruning.work_pruned(store.db.reader(), task.id) is None
@@ -236,7 +236,7 @@ def test_what_was_pruned_of_a_task_is_told(store: Store) -> None:
 def test_which_models_an_attempt_was_given_goes_with_its_work(store: Store) -> None:
     routes = ModelResults(store.db, clock=store.clock)
     route = Route(kind="python", ladder=("a=m",), first="a=m", cheap="a=m", explored=False, why="only one")
-    ended, open_one = begun(store), begun(store)
+    ended, open_one = begin(store), begin(store)
     for task in (ended, open_one):
         for attempt in (1, 2):
             routes.keep(task.id, attempt, route).result()
@@ -256,12 +256,12 @@ def test_when_events_were_pruned_is_told(store: Store) -> None:
 
 
 def test_texts_that_nobody_names_are_found(store: Store) -> None:
-    task = begun(store)
+    task = begin(store)
     ask(store, task, 0, 0, "p", "first")
     ask(store, task, 0, 0, "p", "second")  # the place is taken: the reply is counted and not stored
-    assert len(kept(store)) == 3
+    assert len(keep(store)) == 3
     assert sweep(store) == 1
-    assert kept(store) == named(store)
+    assert keep(store) == name(store)
 
 
 def test_ids_of_events_never_come_again(store: Store) -> None:
@@ -289,7 +289,7 @@ def test_events_of_a_clock_that_went_back_go_by_their_own_time(store: Store) -> 
 
 
 def test_one_job_removes_no_more_than_its_share(store: Store) -> None:
-    task = begun(store)
+    task = begin(store)
     work_on(store, task, [[]])
 
     def many(conn: object) -> None:

@@ -23,7 +23,7 @@ from tests.support.store import open_store
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 
 
-def lived(home: Path, tasks: int = 3) -> Path:
+def live(home: Path, tasks: int = 3) -> Path:
     """A database with some tasks, closed."""
     path = home / "a.sqlite"
     with open_store(path) as store:
@@ -41,7 +41,7 @@ def descriptions(path: Path) -> list[str]:
         return [task.spec.description for task in reversed(store.queue.find())]
 
 
-def backed_up(path: Path, at: datetime = NOW) -> Path:
+def back_up(path: Path, at: datetime = NOW) -> Path:
     with open_store(path) as store:
         store.events.emit(Event(kind=Kind.LESSON_RETIRED, message=""))  # where nothing was done there is no backup
     made = backups.make(path, path.parent / "backups", at, keep=9, daily=0)
@@ -54,7 +54,7 @@ def garble(path: Path) -> None:
 
 
 def test_a_sound_database_is_left_alone_to_the_byte(tmp_path: Path) -> None:
-    path = lived(tmp_path)
+    path = live(tmp_path)
     before = path.read_bytes()
     assert look(path).restored is None
     assert path.read_bytes() == before
@@ -68,11 +68,11 @@ def test_nothing_is_made_where_nothing_ever_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("harm", ["garbled", "gone", "empty", "a text"])
 def test_the_newest_backup_takes_the_place_and_the_damaged_file_is_kept(tmp_path: Path, harm: str) -> None:
-    path = lived(tmp_path)
-    backed_up(path, NOW - timedelta(days=1))
+    path = live(tmp_path)
+    back_up(path, NOW - timedelta(days=1))
     with open_store(path) as store:
         store.queue.submit(TaskSpec(description="newer")).result()
-    newest = backed_up(path, NOW - timedelta(hours=1))
+    newest = back_up(path, NOW - timedelta(hours=1))
     if harm == "garbled":
         garble(path)
     elif harm == "gone":
@@ -91,9 +91,9 @@ def test_the_newest_backup_takes_the_place_and_the_damaged_file_is_kept(tmp_path
 
 
 def test_a_damaged_backup_is_passed_over_and_an_older_one_is_taken(tmp_path: Path) -> None:
-    path = lived(tmp_path)
-    older = backed_up(path, NOW - timedelta(days=1))
-    garble(backed_up(path, NOW))
+    path = live(tmp_path)
+    older = back_up(path, NOW - timedelta(days=1))
+    garble(back_up(path, NOW))
     garble(path)
     restored = look(path).restored
     assert restored is not None
@@ -101,7 +101,7 @@ def test_a_damaged_backup_is_passed_over_and_an_older_one_is_taken(tmp_path: Pat
 
 
 def test_without_any_sound_backup_all_that_can_be_read_goes_into_an_empty_one(tmp_path: Path) -> None:
-    path = lived(tmp_path, tasks=40)
+    path = live(tmp_path, tasks=40)
     with closing(connect(path, readonly=True)) as conn:
         page = conn.execute("SELECT rootpage FROM sqlite_master WHERE name = 'tasks_status'").fetchone()[0]
     raw = bytearray(path.read_bytes())
@@ -114,7 +114,7 @@ def test_without_any_sound_backup_all_that_can_be_read_goes_into_an_empty_one(tm
 
 
 def test_what_was_noted_of_a_task_that_is_lost_goes_with_it(tmp_path: Path) -> None:
-    path = lived(tmp_path, tasks=1)
+    path = live(tmp_path, tasks=1)
     with open_store(path) as store:
         task = store.queue.submit(TaskSpec(description="task 1", files={"a.py": "limit = 10"})).result()
         note = "INSERT INTO concluded (task_id, attempt) VALUES (?, 1)"
@@ -129,7 +129,7 @@ def test_what_was_noted_of_a_task_that_is_lost_goes_with_it(tmp_path: Path) -> N
 
 
 def test_a_byte_that_fell_over_in_a_specification_is_found(tmp_path: Path) -> None:
-    path = lived(tmp_path, tasks=1)
+    path = live(tmp_path, tasks=1)
     with open_store(path) as store:
         store.queue.submit(TaskSpec(description="task 1", files={"a.py": "limit = 10"})).result()
     raw = path.read_bytes()
@@ -143,7 +143,7 @@ def test_a_byte_that_fell_over_in_a_specification_is_found(tmp_path: Path) -> No
 
 
 def test_a_newer_schema_is_no_damage(tmp_path: Path) -> None:
-    path = lived(tmp_path)
+    path = live(tmp_path)
     with closing(connect(path)) as conn:
         conn.execute("INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('nightshift', '9', '')")
     with pytest.raises(StoreTooNew):
@@ -152,8 +152,8 @@ def test_a_newer_schema_is_no_damage(tmp_path: Path) -> None:
 
 
 def test_a_backup_of_a_newer_schema_is_passed_over(tmp_path: Path) -> None:
-    path = lived(tmp_path)
-    older, newer = backed_up(path, NOW - timedelta(days=1)), backed_up(path, NOW)
+    path = live(tmp_path)
+    older, newer = back_up(path, NOW - timedelta(days=1)), back_up(path, NOW)
     with closing(connect(newer)) as conn:
         conn.execute("INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('nightshift', '9', '')")
     garble(path)
@@ -164,8 +164,8 @@ def test_a_backup_of_a_newer_schema_is_passed_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("done", ["nothing", "the log is gone", "the file is in place"])
 def test_a_restore_that_died_when_all_was_ready_is_finished(tmp_path: Path, done: str) -> None:
-    path = lived(tmp_path)
-    new = lived(tmp_path / "new", tasks=1)
+    path = live(tmp_path)
+    new = live(tmp_path / "new", tasks=1)
     with open_store(path) as store:
         store.queue.submit(TaskSpec(description="in the log")).result()
         log = (tmp_path / "a.sqlite-wal").read_bytes()
@@ -184,7 +184,7 @@ def test_a_restore_that_died_when_all_was_ready_is_finished(tmp_path: Path, done
 
 
 def test_a_restore_that_died_before_leaves_the_damaged_database_as_it_was(tmp_path: Path) -> None:
-    path = lived(tmp_path)
+    path = live(tmp_path)
     (tmp_path / "a.sqlite.restored").write_bytes(b"half of a new one")
     finish(path)
     assert descriptions(path) == ["task 0", "task 1", "task 2"]
@@ -192,8 +192,8 @@ def test_a_restore_that_died_before_leaves_the_damaged_database_as_it_was(tmp_pa
 
 
 def test_ids_never_come_again(tmp_path: Path) -> None:
-    path = lived(tmp_path)
-    backed_up(path)
+    path = live(tmp_path)
+    back_up(path)
     line = {"timestamp": "2026-03-20T12:00:00Z", "id": 900, "task_id": 40, "event": "task_submitted", "message": "late"}
     (tmp_path / "agent.log").write_text(json.dumps({**line, "data": {"to": "queued"}}) + "\n")
     restored = look(path).restored
@@ -222,7 +222,7 @@ def test_times_of_the_future_are_read_and_carried_over(tmp_path: Path) -> None:
 
 
 def test_a_database_that_another_process_keeps_locked_is_no_damage(tmp_path: Path) -> None:
-    path = lived(tmp_path)
+    path = live(tmp_path)
     with closing(connect(path)) as other:
         other.execute("PRAGMA journal_mode=DELETE").fetchone()
         other.execute("PRAGMA locking_mode=EXCLUSIVE").fetchone()
@@ -234,7 +234,7 @@ def test_a_database_that_another_process_keeps_locked_is_no_damage(tmp_path: Pat
 
 
 def test_a_backup_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> None:
-    path = lived(tmp_path)
+    path = live(tmp_path)
     old = tmp_path / "backups" / "agent_logs-20260320T110000Z.sqlite"
     old.parent.mkdir()
     steps = Migrations(migrations.SET)
@@ -252,8 +252,8 @@ def test_a_backup_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> No
 
 
 def test_a_task_whose_row_is_gone_has_ended_where_the_log_of_its_moves_says_so(tmp_path: Path) -> None:
-    path = lived(tmp_path, tasks=2)
-    backed_up(path)
+    path = live(tmp_path, tasks=2)
+    back_up(path)
     with open_store(path) as store:
         for ending in (Ending.COMMITTED, Ending.GAVE_UP):
             task = store.queue.claim("w").result()

@@ -25,14 +25,14 @@ from nightshift.storage.db.tool_forms import ToolForms
 from tests.support.store import Store, open_store
 
 
-def claimed(store: Store) -> Task:
+def claim(store: Store) -> Task:
     store.queue.submit(TaskSpec(description="x")).result()
     task = store.queue.claim("w").result()
     assert task is not None
     return task
 
 
-def judged(*results: Result) -> Verdict:
+def judge_change(*results: Result) -> Verdict:
     cases = tuple(CaseResult(id=str(number), result=result) for number, result in enumerate(results))
     evidence = Evidence(tree="t", sandbox="s", label=Label.TESTS_PASSED)
     return Verdict(passed=all(r is Result.PASSED for r in results), reason="", evidence=evidence, results=cases)
@@ -75,11 +75,15 @@ def answer(text: str = "here", cost_usd: float | None = 0.25) -> Completion:
 
 def test_the_last_case_file_is_found_after_a_restart(tmp_path: Path) -> None:
     with open_store(tmp_path / "a.sqlite") as store:
-        task = claimed(store)
+        task = claim(store)
         assert store.steps.last_work(task.id, 1) is None
         save(store, task, step(0, Phase.PLANNING)).result()
         last = step(
-            1, Phase.CODING, iteration=1, change={"a.py": "x = '\ud800'", "b.py": None}, verdict=judged(Result.PASSED)
+            1,
+            Phase.CODING,
+            iteration=1,
+            change={"a.py": "x = '\ud800'", "b.py": None},
+            verdict=judge_change(Result.PASSED),
         )
         save(store, task, last).result()
     with open_store(tmp_path / "a.sqlite") as store:
@@ -88,7 +92,7 @@ def test_the_last_case_file_is_found_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_stale_fence_is_refused_and_leaves_nothing(store: Store) -> None:
-    task = claimed(store)
+    task = claim(store)
     with pytest.raises(StaleFence):
         save(store, task, step(0, Phase.PLANNING), fence=task.fence + 1).result()
     store.queue.requeue(task.id, task.fence, "shutdown").result()
@@ -99,7 +103,7 @@ def test_a_stale_fence_is_refused_and_leaves_nothing(store: Store) -> None:
 
 
 def test_a_step_and_its_event_are_stored_together(store: Store) -> None:
-    task = claimed(store)
+    task = claim(store)
     save(store, task, step(0, Phase.PLANNING)).result()
     told = store.events.last(1)[0]
     assert (told.kind, told.message, told.phase, told.task_id) == (
@@ -112,10 +116,10 @@ def test_a_step_and_its_event_are_stored_together(store: Store) -> None:
 
 
 def test_the_timeline_tells_each_step(store: Store) -> None:
-    task = claimed(store)
+    task = claim(store)
     began = store.clock()
     save(store, task, step(0, Phase.PLANNING)).result()
-    verdict = judged(Result.PASSED, Result.FAILED, Result.SKIPPED)
+    verdict = judge_change(Result.PASSED, Result.FAILED, Result.SKIPPED)
     save(store, task, step(1, Phase.TESTING, Outcome.REDO, iteration=1, verdict=verdict)).result()
     planned, tested = store.steps.timeline(task.id)
     assert (planned.step_no, planned.phase, planned.total, planned.note) == (0, Phase.PLANNING, None, "step 0")
@@ -126,11 +130,11 @@ def test_the_timeline_tells_each_step(store: Store) -> None:
 
 
 def test_an_iteration_is_the_sum_of_its_steps_and_calls(store: Store) -> None:
-    task = claimed(store)
+    task = claim(store)
     save(store, task, step(0, Phase.PLANNING)).result()
     for number, cost in enumerate((0.25, None)):
         store.steps.save_reply(request(task, 1, number, iteration=1), answer(cost_usd=cost)).result()
-    bad, good = judged(Result.FAILED), judged(Result.PASSED)
+    bad, good = judge_change(Result.FAILED), judge_change(Result.PASSED)
     save(store, task, step(1, Phase.CODING, iteration=1)).result()
     save(store, task, step(2, Phase.TESTING, Outcome.REDO, iteration=1, verdict=bad)).result()
     save(store, task, step(3, Phase.REFLECTING, Outcome.REDO, iteration=1, verdict=bad)).result()
@@ -152,7 +156,7 @@ def test_an_iteration_is_the_sum_of_its_steps_and_calls(store: Store) -> None:
 
 
 def test_storing_a_step_twice_changes_nothing(store: Store) -> None:
-    task = claimed(store)
+    task = claim(store)
     done = step(0, Phase.CODING, iteration=1)
     store.steps.save_step(task.id, 1, task.fence, done, started_at=store.clock(), duration_s=2).result()
     before = store.steps.timeline(task.id), store.steps.iterations(task.id)
@@ -168,7 +172,7 @@ def test_a_reply_is_found_at_its_place_and_marked(tmp_path: Path) -> None:
         extra={"id": "x"},
     )
     with open_store(tmp_path / "a.sqlite") as store:
-        task = claimed(store)
+        task = claim(store)
         store.steps.save_reply(request(task, 3, 1), full).result()
     with open_store(tmp_path / "a.sqlite") as store:
         assert store.steps.reply((task.id, 1, 3, 1)) == replace(full, replayed=True)
@@ -177,7 +181,7 @@ def test_a_reply_is_found_at_its_place_and_marked(tmp_path: Path) -> None:
 
 
 def test_the_first_reply_of_a_place_stays_and_both_are_counted(store: Store) -> None:
-    task = claimed(store)
+    task = claim(store)
     store.steps.save_reply(request(task), answer("first")).result()
     store.steps.save_reply(request(task), answer("second")).result()
     kept = store.steps.reply((task.id, 1, 0, 0))
@@ -187,7 +191,7 @@ def test_the_first_reply_of_a_place_stays_and_both_are_counted(store: Store) -> 
 
 
 def test_a_request_outside_a_task_is_counted_only(store: Store) -> None:
-    task = claimed(store)
+    task = claim(store)
     store.steps.save_reply(replace(request(task), task_id=None), answer()).result()
     assert store.steps.calls(task.id) == []
     assert store.state.sum_spent().tokens == 110
@@ -195,7 +199,7 @@ def test_a_request_outside_a_task_is_counted_only(store: Store) -> None:
 
 def test_the_calls_of_a_task_lead_to_their_texts_without_secrets(tmp_path: Path) -> None:
     with open_store(tmp_path / "a.sqlite", secrets=("hunter2hunter2",)) as store:
-        task = claimed(store)
+        task = claim(store)
         store.steps.save_reply(request(task, 1, 0, 1, "use hunter2hunter2"), answer("reply", cost_usd=None)).result()
         (call,) = store.steps.calls(task.id)
         assert (call.step_no, call.call_no, call.model, call.tokens_in, call.cost_usd) == (1, 0, "gpt", 100, None)
@@ -207,7 +211,7 @@ def test_the_calls_of_a_task_lead_to_their_texts_without_secrets(tmp_path: Path)
 def test_a_case_file_that_cannot_be_read_any_more_starts_the_attempt_anew(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    task = claimed(store)
+    task = claim(store)
     save(store, task, step(0, Phase.PLANNING)).result()
     odd = store.db.write(lambda conn: artifacts.put(conn, '{"phase": "DREAMING"}')).result()
     store.db.write(lambda conn: conn.execute("UPDATE steps SET work = ?", (odd,))).result()
@@ -220,12 +224,12 @@ def test_a_case_file_that_cannot_be_read_any_more_starts_the_attempt_anew(
 READ = ToolSpec(name="read_file", description="Shows a file.", parameters=(ToolParameter(name="path", description=""),))
 
 
-def worked(task: Task, call_no: int, *turns: Message, step_no: int = 0) -> ModelRequest:
+def work(task: Task, call_no: int, *turns: Message, step_no: int = 0) -> ModelRequest:
     asked = request(task, step_no=step_no, call_no=call_no, text="hunter2hunter2")
     return replace(asked, messages=(*asked.messages, *turns), tools=(READ,))
 
 
-def called(number: int) -> tuple[Message, Message]:
+def call(number: int) -> tuple[Message, Message]:
     call = ToolCall(name="read_file", arguments={"path": f"{number}.py", "content": "two\nlines"}, id=f"c{number}")
     return (
         Message(role="assistant", text="Let me look.", tool_calls=(call,)),
@@ -235,12 +239,12 @@ def called(number: int) -> tuple[Message, Message]:
 
 def test_calls_and_results_stand_in_the_prompts_of_a_loop_and_each_of_them_is_stored_once(tmp_path: Path) -> None:
     with open_store(tmp_path / "a.sqlite", secrets=("hunter2hunter2",)) as store:
-        task = claimed(store)
+        task = claim(store)
         turns: list[Message] = []
         for number in range(12):
-            asked = worked(task, number, *turns)
+            asked = work(task, number, *turns)
             store.steps.save_reply(asked, replace(answer(), protocol=ToolProtocol.NATIVE)).result()
-            turns += called(number)
+            turns += call(number)
         calls = store.steps.calls(task.id)
         assert [len(store.steps.prompt(call.prompt)) for call in calls] == [2 + 2 * number for number in range(12)]
         first = [("system", "Phase: CODING"), ("user", "***")]
@@ -263,13 +267,13 @@ def test_calls_and_results_stand_in_the_prompts_of_a_loop_and_each_of_them_is_st
 def test_a_prompt_whose_beginning_changed_keeps_what_stands_and_one_in_the_text_form_is_as_it_was_sent(
     store: Store,
 ) -> None:
-    task = claimed(store)
+    task = claim(store)
     native, text = (replace(answer(), protocol=one) for one in (ToolProtocol.NATIVE, ToolProtocol.TEXT))
-    store.steps.save_reply(worked(task, 0, *called(0), *called(1)), native).result()
-    masked = replace(called(0)[1], text="(left out)")
-    store.steps.save_reply(worked(task, 1, called(0)[0], masked, *called(1)), native).result()
-    store.steps.save_reply(worked(task, 3, *called(0)), text).result()
-    store.steps.save_reply(worked(task, 0, *called(0), step_no=1), native).result()
+    store.steps.save_reply(work(task, 0, *call(0), *call(1)), native).result()
+    masked = replace(call(0)[1], text="(left out)")
+    store.steps.save_reply(work(task, 1, call(0)[0], masked, *call(1)), native).result()
+    store.steps.save_reply(work(task, 3, *call(0)), text).result()
+    store.steps.save_reply(work(task, 0, *call(0), step_no=1), native).result()
     _, second, third, other = (store.steps.prompt(call.prompt) for call in store.steps.calls(task.id))
     assert [content for _, content in second][3:] == ["(left out)", second[4][1], "result 1 hunter2hunter2"]
     assert [role for role, _ in third] == ["system", "user", "assistant", "user"]
@@ -278,9 +282,9 @@ def test_a_prompt_whose_beginning_changed_keeps_what_stands_and_one_in_the_text_
 
 
 def test_a_call_tells_which_tools_its_reply_called(store: Store) -> None:
-    task = claimed(store)
+    task = claim(store)
     calls = (ToolCall(name="read_file", arguments={"path": "a.py"}, id="c"), ToolCall(name="done", arguments={}))
-    store.steps.save_reply(worked(task, 0), replace(answer(), tool_calls=calls)).result()
+    store.steps.save_reply(work(task, 0), replace(answer(), tool_calls=calls)).result()
     assert store.steps.calls(task.id)[0].tool_calls == calls
 
 
@@ -294,7 +298,7 @@ def reporting(number: int, *forms: list[object]) -> Step:
 
 
 def test_how_tools_were_called_is_added_up_and_a_step_counts_once(store: Store) -> None:
-    task, forms = claimed(store), ToolForms(store.db)
+    task, forms = claim(store), ToolForms(store.db)
     assert forms.known("openai", "gpt-5") == {}
     done = reporting(0, ["openai", "gpt-5", "native", 3, 1], ["openai", "gpt-5-2026-08-07", "native", 2, 0])
     for _ in range(2):
@@ -310,7 +314,7 @@ def test_how_tools_were_called_is_added_up_and_a_step_counts_once(store: Store) 
 
 
 def test_a_stale_fence_teaches_nothing_of_tools(store: Store) -> None:
-    task = claimed(store)
+    task = claim(store)
     with pytest.raises(StaleFence):
         save(store, task, reporting(0, ["openai", "gpt-5", "native", 3, 1]), fence=task.fence + 1).result()
     assert ToolForms(store.db).known("openai", "gpt-5") == {}

@@ -37,7 +37,7 @@ EDIT = ToolRecord(
 )
 
 
-def claimed(store: Store) -> Task:
+def claim(store: Store) -> Task:
     store.queue.submit(TaskSpec(description="x")).result()
     task = store.queue.claim("w").result()
     assert task is not None
@@ -52,7 +52,7 @@ def save(store: Store, task: Task, at: ToolPlace, record: ToolRecord = EDIT, fen
     return store.tools.save(at, fence or task.fence, record, worker="w")
 
 
-def replied(store: Store, task: Task, step_no: int = 1, call_no: int = 0) -> None:
+def reply(store: Store, task: Task, step_no: int = 1, call_no: int = 0) -> None:
     """Store the reply that makes the calls."""
     request = ModelRequest(
         phase=Phase.CODING, messages=(Message(role="user", text="do it"),), task_id=task.id, attempt=task.attempt,
@@ -67,7 +67,7 @@ def events(store: Store) -> list[Event]:
 
 def test_a_call_is_found_at_its_place_after_a_restart_as_it_was_stored(tmp_path: Path) -> None:
     with open_store(tmp_path / "a.sqlite") as store:
-        task = claimed(store)
+        task = claim(store)
         assert store.tools.stored(place(task)) is None
         save(store, task, place(task, 1, 2, 3)).result()
         save(store, task, place(task, 1, 2, 4), replace(EDIT, text="no such text", ok=False, change=None)).result()
@@ -88,7 +88,7 @@ def test_whatever_texts_and_changes_hold_comes_back(
     tmp_path_factory: pytest.TempPathFactory, results: Sequence[tuple[str, dict[str, str | None] | None]]
 ) -> None:
     with open_store(tmp_path_factory.mktemp("calls") / "a.sqlite") as store:
-        task = claimed(store)
+        task = claim(store)
         records = [replace(EDIT, text=text, change=change) for text, change in results]
         for seq, record in enumerate(records):
             save(store, task, place(task, seq=seq), record).result()
@@ -97,8 +97,8 @@ def test_whatever_texts_and_changes_hold_comes_back(
 
 
 def test_a_call_and_its_event_are_stored_together_and_it_names_the_try_of_its_reply(store: Store) -> None:
-    task = claimed(store)
-    replied(store, task)
+    task = claim(store)
+    reply(store, task)
     save(store, task, place(task)).result()
     save(store, task, place(task, seq=1), replace(EDIT, ok=False, change=None)).result()
     done, failed = events(store)
@@ -111,7 +111,7 @@ def test_a_call_and_its_event_are_stored_together_and_it_names_the_try_of_its_re
 
 
 def test_a_stale_fence_is_refused_and_leaves_nothing(store: Store) -> None:
-    task = claimed(store)
+    task = claim(store)
     with pytest.raises(StaleFence):
         save(store, task, place(task), fence=task.fence + 1).result()
     store.queue.requeue(task.id, task.fence, "shutdown").result()
@@ -122,7 +122,7 @@ def test_a_stale_fence_is_refused_and_leaves_nothing(store: Store) -> None:
 
 
 def test_storing_a_call_twice_keeps_the_first_and_tells_of_it_once(store: Store) -> None:
-    task = claimed(store)
+    task = claim(store)
     save(store, task, place(task)).result()
     texts = store.db.reader().execute("SELECT COUNT(*) FROM artifacts").fetchone()[0]
     save(store, task, place(task), replace(EDIT, text="another", change=None)).result()
@@ -133,7 +133,7 @@ def test_storing_a_call_twice_keeps_the_first_and_tells_of_it_once(store: Store)
 
 def test_secrets_are_taken_out_of_all_but_the_change_which_may_be_committed(tmp_path: Path) -> None:
     with open_store(tmp_path / "a.sqlite", secrets=(SECRET,)) as store:
-        task = claimed(store)
+        task = claim(store)
         record = ToolRecord(
             name="run",
             arguments=json.dumps({"command": f"echo {SECRET} 'é'"}),
@@ -151,7 +151,7 @@ def test_secrets_are_taken_out_of_all_but_the_change_which_may_be_committed(tmp_
 
 @pytest.mark.parametrize("arguments", ["{path: \ud800", "[" * 700 + "]" * 700, "[" * 100_000])
 def test_arguments_that_are_no_json_or_endless_are_kept_as_a_text(store: Store, arguments: str) -> None:
-    task = claimed(store)
+    task = claim(store)
     save(store, task, place(task), replace(EDIT, arguments=arguments)).result()
     found = store.tools.stored(place(task))
     assert found is not None
@@ -159,7 +159,7 @@ def test_arguments_that_are_no_json_or_endless_are_kept_as_a_text(store: Store, 
 
 
 def test_the_calls_of_a_step_are_listed_in_order_and_counted(store: Store) -> None:
-    task = claimed(store)
+    task = claim(store)
     for at in (place(task, 1, 1, 0), place(task, 1, 0, 1), place(task, 1, 0, 0), place(task, 4)):
         save(store, task, at, replace(EDIT, ok=at.call_no == 0)).result()
     conn = store.db.reader()
@@ -173,7 +173,7 @@ def test_the_calls_of_a_step_are_listed_in_order_and_counted(store: Store) -> No
 
 @pytest.mark.parametrize("flipped", ["ok = 7", "seq = -1", "at = 'noon'", "took_s = 'long'"])
 def test_a_call_with_a_flipped_value_is_damage(store: Store, flipped: str) -> None:
-    task = claimed(store)
+    task = claim(store)
     save(store, task, place(task)).result()
     assert list(recovery.check_rows(store.db.reader())) == []
     store.db.write(lambda conn: conn.execute(f"UPDATE tool_calls SET {flipped}")).result()
@@ -217,7 +217,7 @@ def save_and_die(path: Path, at: ToolPlace, fence: int, when: str) -> None:
 def test_killed_between_result_and_event_there_are_both_or_neither(tmp_path: Path, when: str, kept: bool) -> None:
     path = tmp_path / "a.sqlite"
     with open_store(path) as store:
-        task = claimed(store)
+        task = claim(store)
     child = multiprocessing.get_context("spawn").Process(
         target=save_and_die, args=(path, place(task), task.fence, when)
     )

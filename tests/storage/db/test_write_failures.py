@@ -42,7 +42,7 @@ def room(pages: int) -> Job[None]:
     return job
 
 
-def stored(db: Database) -> list[int]:
+def read_stored(db: Database) -> list[int]:
     return [int(row[0]) for row in db.reader().execute("SELECT times_used FROM patterns ORDER BY id")]
 
 
@@ -68,12 +68,12 @@ def test_what_can_wait_waits_for_room_and_what_cannot_fails_at_once(db: Database
         db.write(add(9, 40_000)).result(10)
     assert not any(future.done() for future in waiting)
     assert db.write_failure is not None
-    assert stored(db) == []
+    assert read_stored(db) == []
     db.write(room(1000)).result()
     assert [future.result(20) for future in waiting] == [0, 1, 2]
     assert heard.over.wait(10)
     assert db.write_failure is None
-    assert stored(db) == [0, 1, 2]
+    assert read_stored(db) == [0, 1, 2]
     assert heard.all == [(StoreFull, False), (StoreFull, True)]
 
 

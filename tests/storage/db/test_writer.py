@@ -42,7 +42,7 @@ def failing(value: float) -> Job[float]:
     return job
 
 
-def stored(db: Database) -> list[float]:
+def read_stored(db: Database) -> list[float]:
     return [row[0] for row in db.reader().execute("SELECT times_used FROM patterns ORDER BY id")]
 
 
@@ -78,7 +78,7 @@ def test_a_job_that_raises_does_not_spoil_the_others(db: Database) -> None:
     assert [future.exception() is None for future in futures] == [True, False, True, False]
     with pytest.raises(LookupError, match="2 is not wanted"):
         futures[1].result()
-    assert stored(db) == [1, 3]
+    assert read_stored(db) == [1, 3]
 
 
 @settings(max_examples=tiers.examples(25), deadline=None)
@@ -89,7 +89,7 @@ def test_what_was_acknowledged_is_there_and_nothing_else(
     with Database(tmp_path_factory.mktemp("db") / "a.sqlite") as db:
         futures = [db.write(add(n) if fine else failing(n)) for n, fine in enumerate(good)]
         kept = [future.result() for future in futures if future.exception() is None]
-        assert stored(db) == kept == [n for n, fine in enumerate(good) if fine]
+        assert read_stored(db) == kept == [n for n, fine in enumerate(good) if fine]
 
 
 def test_a_future_resolves_after_the_commit(db: Database) -> None:
@@ -118,7 +118,7 @@ def test_a_full_disk_fails_the_job_that_does_not_fit_and_no_other(db: Database) 
     futures = together(db, [add(1), big, add(2)])
     with pytest.raises(StoreFull, match="disk is full"):
         futures[1].result()
-    assert stored(db) == [1, 2]
+    assert read_stored(db) == [1, 2]
     assert db.write(add(3)).result() == 3
 
 
@@ -131,7 +131,7 @@ def test_a_commit_that_fails_fails_its_job_and_no_other(db: Database) -> None:
     futures = together(db, [add(1), orphan, add(2)])
     with pytest.raises(IntegrityError, match="FOREIGN KEY"):
         futures[1].result()
-    assert stored(db) == [1, 2]
+    assert read_stored(db) == [1, 2]
     assert db.write(add(3)).result() == 3
 
 
@@ -156,7 +156,7 @@ def test_a_lock_that_is_never_given_back_fails_the_jobs_and_not_the_writer(tmp_p
         other.execute("ROLLBACK")
         other.close()
         assert db.write(add(2)).result(10) == 2
-        assert stored(db) == [2]
+        assert read_stored(db) == [2]
 
 
 def test_errors_in_sql_keep_their_own_kind_where_somebody_may_want_it(db: Database) -> None:
@@ -213,7 +213,7 @@ def test_writers_that_come_back_are_served_in_groups(tmp_path: Path) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(stored(db)) == 200
+        assert len(read_stored(db)) == 200
     assert len(groups) < 120
 
 
@@ -237,14 +237,14 @@ def test_what_nobody_waits_for_goes_along_with_the_next_write_in_its_order(
     with pytest.raises(TimeoutError):
         later[0].result(0.1)
     assert db.write(add(3)).result(10) == 3
-    assert stored(db) == [1, 2, 3]
+    assert read_stored(db) == [1, 2, 3]
     assert [future.result(10) for future in later] == [1, 2]
     assert len(commits) == 1
 
 
 def test_what_nobody_waits_for_is_written_when_nothing_else_comes(db: Database) -> None:
     assert db.write_later(add(1)).result(10) == 1
-    assert stored(db) == [1]
+    assert read_stored(db) == [1]
 
 
 def test_closing_writes_what_nobody_waits_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,4 +253,4 @@ def test_closing_writes_what_nobody_waits_for(tmp_path: Path, monkeypatch: pytes
         future = first.write_later(add(1))
     assert future.result(0) == 1
     with Database(tmp_path / "a.sqlite") as second:
-        assert stored(second) == [1]
+        assert read_stored(second) == [1]

@@ -38,7 +38,7 @@ async def learn(store: Store, description: str) -> None:
     await memory.conclude(passed, task_id, True)
 
 
-def exported(store: Store, *secrets: str) -> str:
+def export(store: Store, *secrets: str) -> str:
     return "".join(f"{line}\n" for line in lines(store.db.reader(), Masker(secrets)))
 
 
@@ -46,26 +46,26 @@ async def test_lessons_go_to_another_machine_and_are_recalled_there_each_on_its_
     with open_store(tmp_path / "a.sqlite") as one, open_store(tmp_path / "b.sqlite") as other:
         await learn(one, "Add the prices of a basket")
         await learn(one, "Add the weights of a parcel")
-        text = exported(one)
+        text = export(one)
         taken = other.db.write(lambda conn: take(conn, read(text))).result()
         assert (taken.new, taken.known) == (4, 0)
         found = await memory_of(other).recall(f"TypeError: {ERROR}", 3)
         assert len([lesson for lesson in found if lesson.source == "failure"]) == 2
-        assert exported(other) == text
+        assert export(other) == text
 
 
 async def test_what_is_known_is_not_taken_twice(tmp_path: Path) -> None:
     with open_store(tmp_path / "a.sqlite") as store:
         await learn(store, "Add the prices of a basket")
-        taken = store.db.write(lambda conn: take(conn, read(exported(store)))).result()
+        taken = store.db.write(lambda conn: take(conn, read(export(store)))).result()
         assert (taken.new, taken.known) == (0, 2)
 
 
 async def test_secrets_stay_at_home(tmp_path: Path) -> None:
     with open_store(tmp_path / "a.sqlite") as store:
         await learn(store, "Log in with hunter22")
-        assert "hunter22" in exported(store)
-        assert "hunter22" not in exported(store, "hunter22")
+        assert "hunter22" in export(store)
+        assert "hunter22" not in export(store, "hunter22")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ async def test_secrets_stay_at_home(tmp_path: Path) -> None:
 async def test_a_faulty_line_is_named_and_nothing_is_taken(tmp_path: Path, line: str, why: str) -> None:
     with open_store(tmp_path / "a.sqlite") as store:
         await learn(store, "Add the prices of a basket")
-        good = exported(store).splitlines()
+        good = export(store).splitlines()
         with pytest.raises(NotLessons) as refused:
             read("\n".join([good[0], line, good[1]]))
         assert why in str(refused.value)
@@ -94,11 +94,11 @@ async def test_a_lesson_without_the_day_it_was_learned_takes_the_day_it_failed_a
         await learn(store, "Add the prices of a basket")
         early, late = "2026-01-01T00:00:00.000Z", "2026-02-02T00:00:00.000Z"
         for learned, told in [(late, late), (None, early)]:
-            set_ = partial(_dated, created=early, learned=learned)
+            set_ = partial(_date, created=early, learned=learned)
             store.db.write(set_).result()
-            line = json.loads(exported(store).splitlines()[0])
+            line = json.loads(export(store).splitlines()[0])
             assert (line["created_at"], line["learned_at"]) == (early, told)
 
 
-def _dated(conn: Connection, created: str, learned: str | None) -> None:
+def _date(conn: Connection, created: str, learned: str | None) -> None:
     conn.execute("UPDATE failures SET created_at = ?, fixed_at = ?", (created, learned))

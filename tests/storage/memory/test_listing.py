@@ -11,7 +11,7 @@ from nightshift.storage.memory.lesson_standing import Standing
 from nightshift.storage.memory.listing import State, Wanted
 from nightshift.storage.memory.recall_log import Assignment, Recalled
 from nightshift.storage.memory.store import LongTermMemory
-from tests.storage.memory.test_store import ERROR, failed, learn, make, work
+from tests.storage.memory.test_store import ERROR, fail, learn, make, work
 from tests.support.store import Store
 
 
@@ -65,7 +65,7 @@ async def test_a_lesson_has_the_language_and_the_repository_of_its_task(store: S
     memory = make(store)
     spec = TaskSpec(description="Write it", language=Language.JAVASCRIPT, repo="/src/shop")
     task = store.queue.submit(spec).result().task_id
-    await memory.remember(work("a\n", failed()), task, "d")
+    await memory.remember(work("a\n", fail()), task, "d")
     await memory.conclude(work("b\n"), task, True)
     assert listing.places(store.db.reader()) == (["javascript"], ["/src/shop"])
     assert page(store, Wanted(language="javascript", repo="/src/shop")) == [1, 1]
@@ -74,7 +74,7 @@ async def test_a_lesson_has_the_language_and_the_repository_of_its_task(store: S
 
 async def test_a_failure_without_a_fix_is_no_lesson(store: Store) -> None:
     memory, task = make(store), store.queue.submit(TaskSpec(description="x")).result().task_id
-    await memory.remember(work("a\n", failed()), task, "d")
+    await memory.remember(work("a\n", fail()), task, "d")
     assert page(store, Wanted()) == []
     assert listing.read(store.db.reader(), "failure", 1) is None
 

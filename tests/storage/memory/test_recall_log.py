@@ -16,7 +16,7 @@ COUNT = 12
 """Enough of each to compare their means."""
 
 
-def ended(store: Store, arms: list[Assignment], *, solved: bool, iterations: int, tokens: int) -> int:
+def end(store: Store, arms: list[Assignment], *, solved: bool, iterations: int, tokens: int) -> int:
     """A task whose attempt was near to one lesson for each arm, in their order."""
     task_id = store.queue.submit(TaskSpec(description="x")).result().task_id
     found = [Recalled(kind="failure", item=item, arm=arm, score=0.5) for item, arm in enumerate(arms, 1)]
@@ -31,8 +31,8 @@ def ended(store: Store, arms: list[Assignment], *, solved: bool, iterations: int
 
 def test_tries_and_tokens_are_compared_between_who_saw_lessons_and_who_saw_none(store: Store) -> None:
     for more in range(COUNT):
-        ended(store, [Assignment.SHOWN, Assignment.SHOWN], solved=True, iterations=2 + more, tokens=100 + more)
-        ended(store, [Assignment.CONTROL, Assignment.CONTROL], solved=False, iterations=5 + more, tokens=900 + more)
+        end(store, [Assignment.SHOWN, Assignment.SHOWN], solved=True, iterations=2 + more, tokens=100 + more)
+        end(store, [Assignment.CONTROL, Assignment.CONTROL], solved=False, iterations=5 + more, tokens=900 + more)
     found = recall_log.uplift(store.db.reader())
     assert (found.shown, found.control) == (Share(COUNT, COUNT), Share(0, COUNT))
     assert found.iterations is not None
@@ -43,8 +43,8 @@ def test_tries_and_tokens_are_compared_between_who_saw_lessons_and_who_saw_none(
 def test_a_lesson_is_judged_by_the_attempts_it_was_near_to_and_one_left_out_on_probation_counts_as_withheld(
     store: Store,
 ) -> None:
-    ended(store, [Assignment.SHOWN, Assignment.PROBATION], solved=True, iterations=1, tokens=10)
-    ended(store, [Assignment.CONTROL, Assignment.CONTROL], solved=False, iterations=1, tokens=10)
+    end(store, [Assignment.SHOWN, Assignment.PROBATION], solved=True, iterations=1, tokens=10)
+    end(store, [Assignment.CONTROL, Assignment.CONTROL], solved=False, iterations=1, tokens=10)
     conn = store.db.reader()
     assert recall_log.tallies(conn, "failure", 1) == (Share(1, 1), Share(0, 1))
     assert recall_log.tallies(conn, "failure", 2) == (Share(), Share(1, 2))
@@ -55,7 +55,7 @@ def test_a_lesson_is_judged_by_the_attempts_it_was_near_to_and_one_left_out_on_p
 
 
 def test_how_an_attempt_ended_is_entered_once(store: Store) -> None:
-    task_id = ended(store, [Assignment.SHOWN], solved=True, iterations=1, tokens=10)
+    task_id = end(store, [Assignment.SHOWN], solved=True, iterations=1, tokens=10)
     at = store.clock()
     again = store.db.write(lambda conn: recall_log.end(conn, task_id, 1, solved=False, iterations=9, at=at)).result()
     assert again == []
@@ -63,7 +63,7 @@ def test_how_an_attempt_ended_is_entered_once(store: Store) -> None:
 
 
 def test_whether_anything_was_near_is_told_for_each_attempt(store: Store) -> None:
-    task_id = ended(store, [Assignment.CONTROL], solved=True, iterations=1, tokens=10)
+    task_id = end(store, [Assignment.CONTROL], solved=True, iterations=1, tokens=10)
     conn = store.db.reader()
     assert (recall_log.any_of(conn, task_id, 1), recall_log.any_of(conn, task_id, 2)) == (True, False)
 

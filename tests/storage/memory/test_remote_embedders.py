@@ -51,11 +51,11 @@ def remote(request: pytest.FixtureRequest) -> Make:
     return made
 
 
-def blended(server: WireServer) -> Loadable:
+def blend(server: WireServer) -> Loadable:
     return BlendedEmbedder(ollama(server))
 
 
-@pytest.mark.parametrize("make_one", [ollama, openai, blended])
+@pytest.mark.parametrize("make_one", [ollama, openai, blend])
 def test_vectors_have_length_one_keep_their_order_and_are_asked_for_in_batches(
     server: WireServer, make_one: Make
 ) -> None:

@@ -29,7 +29,7 @@ EVIDENCE = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
 ERROR = "unsupported operand type(s) for +: 'int' and 'str'"
 
 
-def failed(message: str = ERROR, kind: str = "TypeError") -> Verdict:
+def fail(message: str = ERROR, kind: str = "TypeError") -> Verdict:
     failure = Failure(id="t.py::test_total", kind=kind, message=message, frame="shop.py:3 in total")
     return Verdict(passed=False, reason="1 failed", evidence=EVIDENCE, failures=(failure,))
 
@@ -84,14 +84,14 @@ async def learn(
 ) -> int:
     """A task that failed once and was solved."""
     task_id = submit(store, description)
-    await memory.remember(work("return a\n", failed(error, kind)), task_id, description)
+    await memory.remember(work("return a\n", fail(error, kind)), task_id, description)
     await memory.conclude(work("return b\n", None, advice), task_id, True)
     return task_id
 
 
 async def test_a_failure_that_was_mended_is_recalled_with_its_fix(memory: LongTermMemory, store: Store) -> None:
     task_id = submit(store)
-    await memory.remember(work("def total(x):\n    return sum(x)\n", failed()), task_id, "d")
+    await memory.remember(work("def total(x):\n    return sum(x)\n", fail()), task_id, "d")
     assert await memory.recall(ERROR, 3) == ()
     await memory.conclude(work("def total(x):\n    return sum(map(int, x))\n", None, "Convert to int."), task_id, True)
     store.clock.advance(60)
@@ -104,7 +104,7 @@ async def test_a_failure_that_was_mended_is_recalled_with_its_fix(memory: LongTe
 
 async def test_a_change_in_another_encoding_is_remembered(memory: LongTermMemory, store: Store) -> None:
     task_id, latin = submit(store), "NAME = 'M\udcfcller'\n"
-    await memory.remember(work(latin, failed(f"{ERROR} M\udcfcller")), task_id, "")
+    await memory.remember(work(latin, fail(f"{ERROR} M\udcfcller")), task_id, "")
     await memory.conclude(work(latin * 2, advice="write M\udcfcller"), task_id, solved=True)
     assert await memory.recall(f"TypeError: {ERROR}", 3)
 
@@ -155,9 +155,9 @@ async def test_a_limit_holds_and_each_task_gives_one_lesson(memory: LongTermMemo
 async def test_an_attempt_that_meets_a_failure_again_stores_it_once(memory: LongTermMemory, store: Store) -> None:
     task_id = submit(store)
     for text in ("one\n", "two\n"):
-        await memory.remember(work(text, failed()), task_id, "d")
-    await memory.remember(work("two\n", failed("'price'", "KeyError")), task_id, "d")
-    await memory.remember(work("three\n", failed(), attempt=2), task_id, "d")
+        await memory.remember(work(text, fail()), task_id, "d")
+    await memory.remember(work("two\n", fail("'price'", "KeyError")), task_id, "d")
+    await memory.remember(work("three\n", fail(), attempt=2), task_id, "d")
     rows = store.db.reader().execute("SELECT attempt, signature, code FROM failures ORDER BY id").fetchall()
     assert [(row[0], row[1].split(":")[0], row[2].split("\n")[3]) for row in rows] == [
         (1, "TypeError", "+two"), (1, "KeyError", "+two"), (2, "TypeError", "+three"),
@@ -166,14 +166,14 @@ async def test_an_attempt_that_meets_a_failure_again_stores_it_once(memory: Long
 
 async def test_a_task_that_was_not_solved_teaches_nothing(memory: LongTermMemory, store: Store) -> None:
     task_id = submit(store)
-    await memory.remember(work("x\n", failed()), task_id, "d")
+    await memory.remember(work("x\n", fail()), task_id, "d")
     await memory.conclude(work("y\n"), task_id, False)
     assert await memory.recall(ERROR, 3) == ()
 
 
 async def test_secrets_are_not_stored(memory: LongTermMemory, store: Store) -> None:
     task_id = submit(store, "Log in with hunter22")
-    await memory.remember(work("p = 'hunter22'\n", failed("hunter22 was refused")), task_id, "d")
+    await memory.remember(work("p = 'hunter22'\n", fail("hunter22 was refused")), task_id, "d")
     await memory.conclude(work("p = read('hunter22')\n", None, "Do not send hunter22."), task_id, True)
     for table in ("failures", "patterns"):
         assert "hunter22" not in str([tuple(row) for row in store.db.reader().execute(f"SELECT * FROM {table}")])
@@ -255,7 +255,7 @@ async def test_an_old_lesson_counts_less(memory: LongTermMemory, store: Store) -
 
 async def test_a_task_solved_again_has_one_pattern(memory: LongTermMemory, store: Store) -> None:
     task_id = await learn(memory, store, "Parse a CSV file", ERROR, "First.")
-    await memory.remember(work("z\n", failed("'x'", "KeyError"), attempt=2), task_id, "d")
+    await memory.remember(work("z\n", fail("'x'", "KeyError"), attempt=2), task_id, "d")
     await memory.conclude(work("y\n", None, "Second.", attempt=2), task_id, True)
     rows = store.db.reader().execute("SELECT lesson FROM patterns").fetchall()
     assert [row[0] for row in rows] == ["Second."]
@@ -293,7 +293,7 @@ async def test_a_closed_database_is_an_error_and_not_an_empty_memory(store: Stor
     with pytest.raises(StoreError):
         await memory.recall(ERROR, 3)
     with pytest.raises(StoreError):
-        await memory.remember(work("x\n", failed()), 1, "d")
+        await memory.remember(work("x\n", fail()), 1, "d")
 
 
 async def test_many_tasks_learn_at_once(memory: LongTermMemory, store: Store) -> None:
@@ -311,7 +311,7 @@ def events(store: Store) -> Iterator[Event]:
 async def at(memory: LongTermMemory, store: Store, repo: str | None, kind: str, message: str) -> int:
     """A task of a repository that failed so and was solved."""
     task_id = store.queue.submit(TaskSpec(description=f"{kind} {repo}", repo=repo)).result().task_id
-    await memory.remember(work("return a\n", failed(message, kind)), task_id, "d")
+    await memory.remember(work("return a\n", fail(message, kind)), task_id, "d")
     await memory.conclude(work("return b\n", None, "Do it."), task_id, True)
     return task_id
 
@@ -339,7 +339,7 @@ async def test_a_lesson_leaves_its_repository_where_it_is_about_the_language_or_
 
 async def test_a_failure_that_nothing_mended_is_no_lesson(memory: LongTermMemory, store: Store) -> None:
     task_id = submit(store)
-    await memory.remember(work("return a\n", failed()), task_id, "d")
+    await memory.remember(work("return a\n", fail()), task_id, "d")
     passed = work("return a\n", None, "Try again.")
     await memory.conclude(replace(passed, change={**passed.change, "later.py": "x = 1\n"}), task_id, True)
     assert await memory.recall(ERROR, 3) == ()

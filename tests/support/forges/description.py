@@ -51,15 +51,15 @@ class Description:
 
     def __post_init__(self) -> None:
         self._validators: dict[int, Draft202012Validator] = {}
-        self._components = {name: closed(each) for name, each in self.excerpt["components"].items()}
+        self._components = {name: close(each) for name, each in self.excerpt["components"].items()}
         for each in self.nulls:
             name, _, part = each.partition(".")
             properties = self._components[name]["properties"]
             properties[part] = {"anyOf": [properties[part], {"type": "null"}]}
         for name, each in self.excerpt["operations"].items():
             pattern = re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(name)))
-            answers = {status: closed(schema) for status, schema in each["answers"].items()}
-            self.operations.append(Operation(name, pattern, each["query"], closed(each["body"]), answers))
+            answers = {status: close(schema) for status, schema in each["answers"].items()}
+            self.operations.append(Operation(name, pattern, each["query"], close(each["body"]), answers))
 
     def operation(self, method: str, path: str) -> Operation:
         """Return the operation that a request asks for; one that the description does not know is an error."""
@@ -160,21 +160,21 @@ def _read(schema: Any, value: str) -> Any:
     return value.split(",") if kinds == "array" else value
 
 
-def closed(schema: Any) -> Any:
+def close(schema: Any) -> Any:
     """The same where each object has its fields and no others."""
     if isinstance(schema, list):
-        return [closed(each) for each in schema]
+        return [close(each) for each in schema]
     if not isinstance(schema, Mapping):
         return schema
-    made = {name: closed(each) for name, each in schema.items()}
+    made = {name: close(each) for name, each in schema.items()}
     if isinstance(made.get("properties"), dict) and "type" in made:
-        made["properties"] = {name: closed(each) for name, each in schema["properties"].items()}
+        made["properties"] = {name: close(each) for name, each in schema["properties"].items()}
         made.setdefault("additionalProperties", False)
     return made
 
 
 @cache
-def published(name: str) -> Mapping[str, Any]:
+def publish(name: str) -> Mapping[str, Any]:
     """The excerpt of this name."""
     found: Mapping[str, Any] = json.loads((PLACE / f"{name}.json").read_text(encoding="utf-8"))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from tests.support.forges.description import Description, published
+from tests.support.forges.description import Description, publish
 from tests.support.forges.server import Answer, Handler, Request
 from tests.support.forges.world import BOT, Note, Thread, World
 
@@ -26,7 +26,7 @@ class GiteaApi:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.description = Description(published(self.name), nulls=NULLS)
+        self.description = Description(publish(self.name), nulls=NULLS)
 
     def admits(self, headers: Mapping[str, str], token: str) -> bool:
         return headers.get("authorization") == f"token {token}"

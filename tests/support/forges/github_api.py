@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from tests.support.forges.description import Description, published
+from tests.support.forges.description import Description, publish
 from tests.support.forges.server import Answer, Handler, Request
 from tests.support.forges.world import BOT, Check, Note, Thread, World
 
@@ -24,7 +24,7 @@ class GitHubApi:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.description = Description(published("github"), unlisted=UNLISTED)
+        self.description = Description(publish("github"), unlisted=UNLISTED)
 
     def admits(self, headers: Mapping[str, str], token: str) -> bool:
         named = headers.get("accept") == "application/vnd.github+json" and "x-github-api-version" in headers

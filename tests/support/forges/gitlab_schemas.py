@@ -37,12 +37,12 @@ def record(**fields: Schema) -> Schema:
     return {"type": "object", "required": sorted(fields), "properties": fields}
 
 
-def asked(answer: Schema, **query: Schema) -> Schema:
+def ask(answer: Schema, **query: Schema) -> Schema:
     """The input and the answer of a GET."""
     return {"query": query, "body": None, "answers": {"200": answer, "401": REFUSED, "404": REFUSED}}
 
 
-def sent(status: int, answer: Schema, body: Schema, *refusals: int) -> Schema:
+def is_sent(status: int, answer: Schema, body: Schema, *refusals: int) -> Schema:
     """The input and the answer of a write."""
     errors = {str(each): REFUSED for each in (400, 401, 403, 404, *refusals)}
     return {"query": {}, "body": body, "answers": {str(status): answer, **errors}}
@@ -57,27 +57,27 @@ PAGES = {"page": NUMBER, "per_page": NUMBER}
 SORTED = {**PAGES, "sort": one("asc", "desc"), "order_by": one("created_at", "updated_at")}
 NOTE = record(body=TEXT)
 OPERATIONS: Mapping[str, Schema] = {
-    f"GET {AT}": asked(ref("Project")),
-    "GET /user": asked(ref("User")),
-    f"GET {AT}/members/all/{{user_id}}": asked(ref("Member")),
-    f"GET {AT}/issues": asked(
+    f"GET {AT}": ask(ref("Project")),
+    "GET /user": ask(ref("User")),
+    f"GET {AT}/members/all/{{user_id}}": ask(ref("Member")),
+    f"GET {AT}/issues": ask(
         rows("Issue"), state=one("opened", "closed", "all"), labels={"type": "array", "items": TEXT}, **PAGES
     ),
-    f"GET {AT}/issues/{{issue_iid}}": asked(ref("Issue")),
-    f"GET {AT}/issues/{{noteable_id}}/notes": asked(rows("Note"), **SORTED),
-    f"POST {AT}/issues/{{noteable_id}}/notes": sent(201, ref("Note"), NOTE),
-    f"PUT {AT}/issues/{{noteable_id}}/notes/{{note_id}}": sent(200, ref("Note"), NOTE),
-    f"GET {AT}/merge_requests/{{noteable_id}}/notes": asked(rows("Note"), **SORTED),
-    f"POST {AT}/merge_requests/{{noteable_id}}/notes": sent(201, ref("Note"), NOTE),
-    f"PUT {AT}/merge_requests/{{noteable_id}}/notes/{{note_id}}": sent(200, ref("Note"), NOTE),
-    f"GET {AT}/merge_requests": asked(
+    f"GET {AT}/issues/{{issue_iid}}": ask(ref("Issue")),
+    f"GET {AT}/issues/{{noteable_id}}/notes": ask(rows("Note"), **SORTED),
+    f"POST {AT}/issues/{{noteable_id}}/notes": is_sent(201, ref("Note"), NOTE),
+    f"PUT {AT}/issues/{{noteable_id}}/notes/{{note_id}}": is_sent(200, ref("Note"), NOTE),
+    f"GET {AT}/merge_requests/{{noteable_id}}/notes": ask(rows("Note"), **SORTED),
+    f"POST {AT}/merge_requests/{{noteable_id}}/notes": is_sent(201, ref("Note"), NOTE),
+    f"PUT {AT}/merge_requests/{{noteable_id}}/notes/{{note_id}}": is_sent(200, ref("Note"), NOTE),
+    f"GET {AT}/merge_requests": ask(
         rows("MergeRequest"), state=one("opened", "closed", "locked", "merged", "all"), source_branch=TEXT, **PAGES
     ),
-    f"POST {AT}/merge_requests": sent(
+    f"POST {AT}/merge_requests": is_sent(
         201, ref("MergeRequest"), record(source_branch=TEXT, target_branch=TEXT, title=TEXT, description=TEXT), 409, 422
     ),
-    f"GET {AT}/merge_requests/{{merge_request_iid}}": asked(ref("MergeRequest")),
-    f"GET {AT}/repository/commits/{{sha}}/statuses": asked(rows("CommitStatus"), **PAGES),
+    f"GET {AT}/merge_requests/{{merge_request_iid}}": ask(ref("MergeRequest")),
+    f"GET {AT}/repository/commits/{{sha}}/statuses": ask(rows("CommitStatus"), **PAGES),
 }
 USER: Schema = {"id": NUMBER, "username": TEXT, "name": TEXT, "state": TEXT, "web_url": TEXT, "avatar_url": MAYBE_TEXT}
 COMPONENTS: Mapping[str, Schema] = {

@@ -53,7 +53,7 @@ def services_of(store: Store, manager: GitManager, emit: Sink) -> Services:
     )  # fmt: skip
 
 
-async def committed(store: Store, manager: GitManager, task: Task, text: str, reason: str = "done") -> Task:
+async def commit_files(store: Store, manager: GitManager, task: Task, text: str, reason: str = "done") -> Task:
     """Do a task as a worker would, without an agent."""
     spec = task.spec
     place = manager.open(spec.repo, spec.base, task.id, spec.description, task.created_at)
@@ -94,7 +94,7 @@ async def _live(home: Home) -> None:
                 task = await asyncio.wrap_future(store.queue.claim("worker"))
                 if task is None:
                     break
-                await committed(store, manager, task, f"{task.id}\n")
+                await commit_files(store, manager, task, f"{task.id}\n")
             else:
                 raise AssertionError("it does not come to an end")
         await poller.aclose()

@@ -25,7 +25,7 @@ async def report(
     return await GATE.examine(ChangeCheckJob(spec=spec, tree=TextTree(base or {}), change=change))
 
 
-def told(found: ChangeCheckReport) -> list[tuple[str, Severity, str, int]]:
+def describe(found: ChangeCheckReport) -> list[tuple[str, Severity, str, int]]:
     return [(finding.rule, finding.severity, finding.path, finding.line) for finding in found.findings]
 
 
@@ -53,18 +53,18 @@ async def test_what_stood_there_before_is_not_told_again_but_one_more_is() -> No
     moved = f"import math\n\n{old}"
     assert (await report({"a.py": moved}, {"a.py": old})).findings == ()
     assert (await report({"a.py": None, "b.py": old}, {"a.py": old})).findings == ()
-    assert told(await report({"a.py": moved + "\n\ndef g(x):\n    return eval(x)\n"}, {"a.py": old})) == [
+    assert describe(await report({"a.py": moved + "\n\ndef g(x):\n    return eval(x)\n"}, {"a.py": old})) == [
         ("python.eval", Severity.BLOCK, "a.py", 8)
     ]
-    assert told(await report({"b.py": old}, {"a.py": old}))
+    assert describe(await report({"b.py": old}, {"a.py": old}))
 
 
 async def test_a_module_that_a_file_had_imported_may_be_imported_there_in_other_words() -> None:
     old = "import ctypes\n\nSIZE = ctypes.sizeof(ctypes.c_int)\n"
     changed = f"import ctypes  # noqa: X\nfrom ctypes import Array\n{old.partition(chr(10))[2]}"
     assert (await report({"a.py": changed}, {"a.py": old})).findings == ()
-    assert told(await report({"a.py": old, "b.py": "from ctypes import Array\n"}, {"a.py": old}))
-    assert told(await report({"a.py": old.replace("SIZE", "eval(x)\nSIZE")}, {"a.py": old}))
+    assert describe(await report({"a.py": old, "b.py": "from ctypes import Array\n"}, {"a.py": old}))
+    assert describe(await report({"a.py": old.replace("SIZE", "eval(x)\nSIZE")}, {"a.py": old}))
 
 
 PAGER = "import subprocess\n\n\ndef page(x):\n    return subprocess.run(['less', x], check=True)\n"
@@ -101,7 +101,7 @@ async def test_the_agents_own_tests_are_read_as_tests() -> None:
     spec = TaskSpec(description="Write it", kind=Kind.CLI_TOOL)
     own = {"tests/test_a.py": "import os, subprocess, pytest\nsubprocess.run(['a'])\nos._exit(0)\n"}
     found = await GATE.examine(ChangeCheckJob(spec=spec, tree=TextTree(), change={}, own=own))
-    assert told(found) == [("python.hard-exit", Severity.BLOCK, "tests/test_a.py", 3)]
+    assert describe(found) == [("python.hard-exit", Severity.BLOCK, "tests/test_a.py", 3)]
 
 
 async def test_what_the_owner_must_decide_is_asked_once_for_each_rule_and_file() -> None:
@@ -110,7 +110,7 @@ async def test_what_the_owner_must_decide_is_asked_once_for_each_rule_and_file()
     (ask,) = found.asks
     assert (ask.kind, ask.subject) == (AskKind.FINDING, "finding:python.subprocess:a.py")
     assert "a.py:2" in ask.question
-    assert [severity for _, severity, _, _ in told(found)] == [Severity.ASK, Severity.ASK]
+    assert [severity for _, severity, _, _ in describe(found)] == [Severity.ASK, Severity.ASK]
 
 
 async def test_the_owners_answer_counts() -> None:
@@ -150,9 +150,9 @@ async def test_commands_in_scripts_recipes_and_packages_are_read() -> None:
 
 async def test_a_line_is_not_told_by_two_readers() -> None:
     found = await report({"a.py": "import subprocess\nsubprocess.run(x, shell=True)\n"})
-    assert told(found) == [("python.subprocess-shell", Severity.BLOCK, "a.py", 2)]
+    assert describe(found) == [("python.subprocess-shell", Severity.BLOCK, "a.py", 2)]
     found = await report({"a.py": "import jinja2\ne = jinja2.Environment()\n"})
-    assert told(found) == [("bandit.B701", Severity.BLOCK, "a.py", 2)]
+    assert describe(found) == [("bandit.B701", Severity.BLOCK, "a.py", 2)]
 
 
 async def test_trifles_do_not_push_out_what_matters_and_nothing_steers_the_terminal() -> None:
@@ -222,5 +222,5 @@ def main():
 
 async def test_right_answers_are_neither_blocked_nor_asked_about() -> None:
     found = await report({"solution.py": RIGHT})
-    assert {severity for _, severity, _, _ in told(found)} <= {Severity.NOTE}
-    assert {rule for rule, *_ in told(found)} == {"python.eval-built", "bandit.B324"}
+    assert {severity for _, severity, _, _ in describe(found)} <= {Severity.NOTE}
+    assert {rule for rule, *_ in describe(found)} == {"python.eval-built", "bandit.B324"}

@@ -45,12 +45,12 @@ def memory_of(store: Store, control_share: float = 0.0) -> LongTermMemory:
     return LongTermMemory(store.db, hashed, clock=store.clock, emit=store.events.emit, control_share=control_share)
 
 
-def submitted(store: Store) -> int:
+def submit(store: Store) -> int:
     return store.queue.submit(TaskSpec(description="Write average()")).result().task_id
 
 
-async def learned(store: Store, memory: LongTermMemory, bad: str = BAD, good: str = GOOD) -> int:
-    task_id = submitted(store)
+async def learn(store: Store, memory: LongTermMemory, bad: str = BAD, good: str = GOOD) -> int:
+    task_id = submit(store)
     tries = (Try(iteration=1, digest="d", failing=(), feedback="", reflection=Reflection(suggested_fix="Test it.")),)
     work = AttemptState(phase=Phase.REFLECTING, base="", change={"a.py": bad}, verdict=FAILED, tries=tries)
     await memory.remember(work, task_id, "d")
@@ -59,7 +59,7 @@ async def learned(store: Store, memory: LongTermMemory, bad: str = BAD, good: st
     return task_id
 
 
-async def asked(memory: LongTermMemory, text: str, task_id: int | None = None, **base: str) -> ChangeCheckReport:
+async def ask(memory: LongTermMemory, text: str, task_id: int | None = None, **base: str) -> ChangeCheckReport:
     spec = TaskSpec(description="Write mean()")
     tree = TextTree({f"{name}.py": kept for name, kept in base.items()})
     return await PatternCheck(memory).examine(
@@ -69,8 +69,8 @@ async def asked(memory: LongTermMemory, text: str, task_id: int | None = None, *
 
 async def test_what_failed_is_known_again_under_other_names(store: Store) -> None:
     memory = memory_of(store)
-    await learned(store, memory)
-    report = await asked(memory, f"import math\n\n\n{RENAMED}", submitted(store))
+    await learn(store, memory)
+    report = await ask(memory, f"import math\n\n\n{RENAMED}", submit(store))
     (found,), (lesson,) = report.findings, report.lessons
     assert (found.severity, found.path, found.line) == (Severity.NOTE, "m.py", 4)
     assert "mean is written like code that failed" in found.message
@@ -80,16 +80,16 @@ async def test_what_failed_is_known_again_under_other_names(store: Store) -> Non
 
 async def test_what_mended_it_other_code_and_what_stood_there_before_are_let_pass(store: Store) -> None:
     memory = memory_of(store)
-    await learned(store, memory)
-    assert await asked(memory, GOOD) == ChangeCheckReport()
-    assert await asked(memory, BAD.replace("+=", "-=")) == ChangeCheckReport()
-    assert await asked(memory, RENAMED, m=RENAMED) == ChangeCheckReport()
-    assert (await asked(memory, RENAMED)).findings
+    await learn(store, memory)
+    assert await ask(memory, GOOD) == ChangeCheckReport()
+    assert await ask(memory, BAD.replace("+=", "-=")) == ChangeCheckReport()
+    assert await ask(memory, RENAMED, m=RENAMED) == ChangeCheckReport()
+    assert (await ask(memory, RENAMED)).findings
 
 
 async def test_files_that_are_no_code_or_tests_or_go_are_passed_over(store: Store) -> None:
     memory = memory_of(store)
-    await learned(store, memory)
+    await learn(store, memory)
     change = {"notes.md": RENAMED, "test_m.py": RENAMED, "gone.py": None}
     job = ChangeCheckJob(spec=TaskSpec(description="Write mean()"), tree=TextTree({"gone.py": RENAMED}), change=change)
     assert await PatternCheck(memory).examine(job) == ChangeCheckReport()
@@ -97,15 +97,15 @@ async def test_files_that_are_no_code_or_tests_or_go_are_passed_over(store: Stor
 
 async def test_code_that_passed_since_is_no_warning_any_more(store: Store) -> None:
     memory = memory_of(store)
-    await learned(store, memory)
-    other = submitted(store)
+    await learn(store, memory)
+    other = submit(store)
     await memory.conclude(AttemptState(phase=Phase.COMMIT, base="", change={"b.py": RENAMED}), other, True)
-    assert await asked(memory, RENAMED) == ChangeCheckReport()
+    assert await ask(memory, RENAMED) == ChangeCheckReport()
 
 
 async def test_an_attempt_that_sees_no_lessons_by_lot_gets_no_warning(store: Store) -> None:
-    await learned(store, memory_of(store))
-    memory, task_id = memory_of(store, control_share=1.0), submitted(store)
-    assert await asked(memory, RENAMED, task_id) == ChangeCheckReport()
+    await learn(store, memory_of(store))
+    memory, task_id = memory_of(store, control_share=1.0), submit(store)
+    assert await ask(memory, RENAMED, task_id) == ChangeCheckReport()
     rows = store.db.reader().execute("SELECT arm FROM recalls WHERE task_id = ?", (task_id,)).fetchall()
     assert [row[0] for row in rows] == ["control"]

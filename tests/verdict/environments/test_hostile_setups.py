@@ -21,7 +21,7 @@ from nightshift.core.errors import SandboxError
 from nightshift.verdict.environments.making import Environments
 from tests.support.package_index import PackageIndex
 from tests.support.processes import alive
-from tests.support.setups import left_by, run_in, setups, tree
+from tests.support.setups import build_left, run_in, setups, tree
 
 SITE = "$(python -c 'import sysconfig; print(sysconfig.get_path(\"purelib\"))')"
 
@@ -33,10 +33,10 @@ def index(tmp_path: Path) -> Iterator[PackageIndex]:
         yield served
 
 
-async def said(found: Environments, script: str) -> str:
+async def read_words(found: Environments, script: str) -> str:
     """The output of a script that tries something, and fails by itself at its end."""
     with pytest.raises(SandboxError) as failed:
-        await left_by(found, tree(f"{script}\necho tried\nexit 9"))
+        await build_left(found, tree(f"{script}\necho tried\nexit 9"))
     text = str(failed.value)
     assert "ended with 9" in text
     assert text.rstrip().endswith("tried"), text
@@ -101,7 +101,7 @@ tries('abstract-socket', lambda: socket.socket(socket.AF_UNIX).connect('\\0night
 print('control', urllib.request.urlopen('http://127.0.0.1:{index.port}/simple/moonphase/', timeout=20).status)
 END
 """
-    text = await said(setups(folder, index.environ), script)
+    text = await read_words(setups(folder, index.environ), script)
     assert "ESCAPED" not in text
     assert text.count(" held ") == 10, text
     assert "control 200" in text
@@ -123,7 +123,7 @@ cat {own} /root/.pip/pip.conf /etc/shadow {Path.home()}/.ssh/* 2>/dev/null
 ls -d {folder} /root /home /var/tmp/* 2>/dev/null; ls /proc | grep -c '^[0-9]'
 ls -l /proc/self/fd | grep -c socket
 """
-    text = await said(setups(folder, environ), script)
+    text = await read_words(setups(folder, environ), script)
     assert secret not in text
     assert str(folder) not in text.partition("last words")[2]
     numbers = [int(word) for word in text.partition("last words: ")[2].split() if word.isdigit()]
@@ -133,11 +133,11 @@ ls -l /proc/self/fd | grep -c socket
 
 async def test_no_other_environment_can_be_written_or_seen(folder: Path, index: PackageIndex) -> None:
     found = setups(folder, index.environ)
-    await left_by(found, tree("echo 7 > /env/first"))
+    await build_left(found, tree("echo 7 > /env/first"))
     (first,) = found.kept()
     there = folder / "environments" / first.name / "env" / "first"
     script = f"echo 8 > {there}; ls {folder}/environments; ls /env; echo 9 >> /opt/runner/code/x; touch /usr/x"
-    text = await said(found, script)
+    text = await read_words(found, script)
     assert "first" not in text.partition("last words: ")[2].replace(str(there), "")
     assert there.read_text() == "7\n"
     assert there.stat().st_uid == os.geteuid()
@@ -165,7 +165,7 @@ mkdir -p node_modules/.bin node_modules/a; echo '{{"version": "1.0.0"}}' > node_
 ln -s /etc/shadow node_modules/a/x; ln -s ../a/package.json node_modules/.bin/node; mkfifo node_modules/a/pipe
 """
     found = setups(folder, index.environ)
-    shown = await left_by(found, tree(script))
+    shown = await build_left(found, tree(script))
     (made,) = found.kept()
     place = (folder / "environments" / made.name).resolve()
     entries = [*place.rglob("*")]
@@ -205,27 +205,27 @@ async def test_a_script_that_takes_too_much_is_cut(
 ) -> None:
     found = setups(folder, index.environ, most_mb=200, **limits)
     with pytest.raises(SandboxError, match=why):
-        await left_by(found, tree(script))
+        await build_left(found, tree(script))
     assert not list((folder / "environments").iterdir())
 
 
 async def test_a_folder_that_is_too_deep_is_cut_and_removed(folder: Path, index: PackageIndex) -> None:
     deep = "python -c \"import os\nfor _ in range(3000):\n    os.mkdir('d'); os.chdir('d')\"; sleep 60"
     with pytest.raises(SandboxError, match="too deep"):
-        await left_by(setups(folder, index.environ), tree(f"cd /env; {deep}"))
+        await build_left(setups(folder, index.environ), tree(f"cd /env; {deep}"))
     assert not list((folder / "environments").iterdir())
 
 
 async def test_nothing_that_a_script_started_lives_on(folder: Path, index: PackageIndex) -> None:
     mark = f"31{secrets.randbelow(10**6):06}"
     found = setups(folder, index.environ)
-    await left_by(found, tree(f"setsid nohup sleep {mark} > /dev/null 2>&1 & disown; sleep 1"))
+    await build_left(found, tree(f"setsid nohup sleep {mark} > /dev/null 2>&1 & disown; sleep 1"))
     assert not alive(mark)
 
 
 async def test_a_script_that_is_killed_midway_leaves_no_process(folder: Path, index: PackageIndex) -> None:
     mark = f"32{secrets.randbelow(10**6):06}"
-    making = asyncio.create_task(left_by(setups(folder, index.environ), tree(f"touch /env/on; sleep {mark}")))
+    making = asyncio.create_task(build_left(setups(folder, index.environ), tree(f"touch /env/on; sleep {mark}")))
     while not [*(folder / "environments").glob(".*/run/env/on")]:
         await asyncio.sleep(0.05)
         assert not making.done(), making.exception()

@@ -35,7 +35,7 @@ def layers(folder: Path, index: Path, clock: HandClock) -> LayerStore:
     return LayerStore(folder / "packages", runtime(), environ=environ(index), clock=clock)
 
 
-def gone(index: Path) -> None:
+def remove_index(index: Path) -> None:
     for path in index.iterdir():
         path.unlink()
 
@@ -55,7 +55,7 @@ async def test_the_same_question_gets_the_same_answer_without_the_index(
     layers: LayerStore, index: Path, folder: Path, clock: HandClock
 ) -> None:
     first = await layers.satisfy(["moonphase", "tidewave"])
-    gone(index)
+    remove_index(index)
     again = await layers.satisfy(["tidewave", "moonphase"])
     assert (again.folder, again.wheels, again.new) == (first.folder, first.wheels, False)
     exact = await layers.exactly({"tidewave": "2.0", "moonphase": "1.0"})

@@ -51,7 +51,7 @@ def tree(packages: Mapping[str, Any], **files: str) -> TextTree:
     return TextTree({"package-lock.json": json.dumps(lock), "index.js": "", **files})
 
 
-async def made(environments: Environments, base: TextTree) -> tuple[MadeEnvironment, Path]:
+async def make(environments: Environments, base: TextTree) -> tuple[MadeEnvironment, Path]:
     (found,) = (await environments.make(base, await environments.of(base))).new
     return found, environments._store.path(found.name) / "node_modules"
 
@@ -148,7 +148,7 @@ async def test_no_script_of_a_package_runs(registry: NpmRegistry, environments: 
     proof = tmp_path / "it-ran"
     run = dict.fromkeys(("preinstall", "install", "postinstall", "prepare", "prepublish"), f"touch {proof}")
     bad = registry.add("bad", "1.0.0", {"binding.gyp": "{}"}, scripts=run)
-    found, there = await made(environments, tree({"node_modules/bad": {**bad, "hasInstallScript": True}}))
+    found, there = await make(environments, tree({"node_modules/bad": {**bad, "hasInstallScript": True}}))
     assert (there / "bad" / "package.json").is_file()
     assert found.packages == {"bad": "1.0.0"}
     assert not proof.exists()
@@ -175,7 +175,7 @@ async def test_what_is_not_of_a_registry_is_left_out_and_told(
     wanted = {**bad, **entry}
     if "resolved" not in entry:
         del wanted["resolved"]
-    found, there = await made(environments, tree({"node_modules/good": good, "node_modules/bad": wanted}))
+    found, there = await make(environments, tree({"node_modules/good": good, "node_modules/bad": wanted}))
     assert any(why in remark and "bad" in remark for remark in found.remarks), found.remarks
     assert (there / "good" / "index.js").is_file()
     assert not (there / "bad").exists()
@@ -188,7 +188,7 @@ async def test_programs_are_files_of_their_package_and_take_no_name_of_the_syste
     programs = {"out": "../../../../etc/passwd", "abs": "/etc/passwd", "node": "a.js", "bash": "a.js", "../up": "a.js",
                 "../../fine": "./a.js", "none": "b.js"}  # fmt: skip
     bad = registry.add("bad", "1.0.0", {"a.js": "1\n"}, bin=programs)
-    _, there = await made(environments, tree({"node_modules/bad": bad}))
+    _, there = await make(environments, tree({"node_modules/bad": bad}))
     assert {path.name: str(path.readlink()) for path in (there / ".bin").iterdir()} == {
         "fine": "../bad/a.js", "up": "../bad/a.js",
     }  # fmt: skip
@@ -205,7 +205,7 @@ async def test_places_and_settings_of_the_repository_lead_nowhere(
         },
         **{".npmrc": "registry=http://127.0.0.1:9/\nignore-scripts=false\n"},
     )  # fmt: skip
-    found, there = await made(environments, base)
+    found, there = await make(environments, base)
     assert sorted(path.name for path in there.iterdir()) == [".bin", ".package-lock.json", "good"], found.remarks
     assert set(registry.asked) <= {"good", "good/-/good-1.0.0.tgz"}
 
@@ -229,7 +229,7 @@ async def test_a_lock_that_cannot_be_used_says_so_and_nothing_is_shown(environme
 
 async def test_own_packages_of_a_repository_are_links_into_the_tree(environments: Environments) -> None:
     links = {"packages/a": {}, "node_modules/@my/a": {"link": True, "resolved": "packages/a"}}
-    _, there = await made(environments, tree(links))
+    _, there = await make(environments, tree(links))
     assert (there / "@my" / "a").readlink() == Path(f"{WORK}/packages/a")
 
 
@@ -249,7 +249,7 @@ async def test_members_of_a_workspace_are_links_also_where_no_lock_names_them(
         "packages/a/index.js": "",
         "b/package.json": '{"name": "b"}',
     }
-    _, there = await made(environments, TextTree({**root, **member}))
+    _, there = await make(environments, TextTree({**root, **member}))
     assert sorted(path.name for path in there.iterdir()) == [".bin", "@my"]
     assert (there / "@my" / "a").readlink() == Path(f"{WORK}/packages/a")
 

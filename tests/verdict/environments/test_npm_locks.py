@@ -63,13 +63,13 @@ inner@^2.0.0:
 """
 
 
-def placed(layout: Layout) -> dict[str, str]:
+def list_places(layout: Layout) -> dict[str, str]:
     return {place: f"{one.name}@{one.version}" for place, one in layout.packages.items()}
 
 
 def test_a_lock_of_pnpm_is_laid_out_with_peers_aliases_and_other_versions() -> None:
     layout = read("pnpm-lock.yaml", PNPM, "")
-    assert placed(layout) == {
+    assert list_places(layout) == {
         "node_modules/outer": "outer@1.0.0",
         "node_modules/inner": "inner@2.0.0",
         "node_modules/other": "inner@1.0.0",
@@ -85,7 +85,7 @@ def test_a_lock_of_yarn_is_laid_out_from_what_package_json_wants() -> None:
     wants = {"@my/outer": "^1.0.0", "inner": "^2.0.0", "other": "npm:inner@^2.0.0"}
     manifest = {"dependencies": wants, "devDependencies": {"git-one": "git+https://host.example/a.git"}}
     layout = read("yarn.lock", YARN, json.dumps(manifest))
-    assert placed(layout) == {
+    assert list_places(layout) == {
         "node_modules/@my/outer": "@my/outer@1.0.0",
         "node_modules/inner": "inner@2.0.0",
         "node_modules/other": "inner@2.0.0",
@@ -98,7 +98,7 @@ def test_the_first_format_of_npm_has_packages_below_one_another() -> None:
     inner = {"version": "1.0.0", "integrity": HASH}
     lock = {"dependencies": {"outer": {"version": "2.0.0", "integrity": HASH, "dependencies": {"inner": inner}},
                              "other": {"version": "npm:inner@1.0.0", "integrity": HASH}}}  # fmt: skip
-    assert placed(read("package-lock.json", json.dumps(lock), "")) == {
+    assert list_places(read("package-lock.json", json.dumps(lock), "")) == {
         "node_modules/outer": "outer@2.0.0",
         "node_modules/outer/node_modules/inner": "inner@1.0.0",
         "node_modules/other": "inner@1.0.0",
@@ -150,12 +150,12 @@ def test_every_package_finds_the_version_that_it_wants(graph: dict[str, list[str
     for place, package in [("", None), *found.items()]:
         mine = roots if package is None else needs[f"{package.name}@{package.version}"]
         for name, key in mine.items():
-            assert _seen(found, place, name) == key
+            assert _observe(found, place, name) == key
     _, lock = write_manifest(Layout(packages=found))
     assert lock["packages"].keys() - {""} == found.keys()
 
 
-def _seen(found: dict[str, Locked], place: str, name: str) -> str:
+def _observe(found: dict[str, Locked], place: str, name: str) -> str:
     while True:
         path = f"{place}/{FOLDER}/{name}" if place else f"{FOLDER}/{name}"
         if path in found:

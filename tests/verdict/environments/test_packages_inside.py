@@ -13,7 +13,7 @@ from nightshift.core.isolation import RunLimits
 from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.runner import SuiteRunner
-from tests.support.sandboxes import bubblewrap, opened, runtime
+from tests.support.sandboxes import bubblewrap, open_it, runtime
 from tests.support.trees import TextTree
 from tests.support.wheelhouse import environ, wheel
 
@@ -73,7 +73,7 @@ async def test_a_package_is_there_for_the_run_that_may_use_it_and_for_no_other(j
 async def test_a_package_is_there_in_every_isolation(judge: Judge, folder: Path, name: str) -> None:
     packages = (await judge.layers.satisfy(["moonphase"])).packages
     (jobs := folder / "jobs").mkdir(mode=0o755)
-    async with opened(name, jobs) as box:
+    async with open_it(name, jobs) as box:
         runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "other", layers=judge.layers)
         job = SuiteJob(base=TextTree(), change=CODE, given=TESTS, packages=packages, limits=RunLimits(cpu_s=20))
         found = await runner.judge(job)

@@ -97,7 +97,7 @@ def index(tmp_path: Path) -> Path:
     return index
 
 
-def locked(file: Path, name: str, version: str) -> str:
+def make_lock(file: Path, name: str, version: str) -> str:
     """A package as poetry.lock has it, with the hash of a wheel."""
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     return f"[[package]]\nname = '{name}'\nversion = '{version}'\nfiles = [{{file = 'x', hash = 'sha256:{digest}'}}]\n"
@@ -280,7 +280,7 @@ async def test_a_file_with_other_bytes_than_its_lock_says_is_left_out_and_told(h
 
 async def test_a_lock_is_installed_as_it_says(home: Home, index: Path) -> None:
     newer = wheel(index, "moonphase", "2.0", {"moonphase.py": "FULL = 2\n"})
-    lock = locked(newer.with_name("moonphase-1.0-py3-none-any.whl"), "moonphase", "1.0")
+    lock = make_lock(newer.with_name("moonphase-1.0-py3-none-any.whl"), "moonphase", "1.0")
     assert await home.packages({"poetry.lock": lock, "pyproject.toml": PROJECT}) == {"moonphase": "1.0"}
 
 
@@ -330,7 +330,7 @@ async def test_what_a_lock_pins_stands_for_packages_of_the_environment_file(home
     more = {".nightshift/environment.yaml": "packages: ['tidewave>=1']\n"}
     lock = ""
     for name, version, found in (("moonphase", "1.0", "3.0"), ("tidewave", "2.0", "2.0")):
-        lock += locked(index / f"{name}-{version}-py3-none-any.whl", name, version)
+        lock += make_lock(index / f"{name}-{version}-py3-none-any.whl", name, version)
         assert await home.packages({"poetry.lock": lock, **more}) == {"moonphase": "1.0", "tidewave": found}
 
 

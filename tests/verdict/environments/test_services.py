@@ -21,8 +21,8 @@ from nightshift.verdict.environments.making import Environments
 from nightshift.verdict.runner import SuiteRunner
 from nightshift.verdict.shell import ShellRunner
 from tests.support import golang
-from tests.support.sandboxes import ISOLATIONS, bubblewrap, opened, runtime
-from tests.support.service_files import CLIENT, PATH, PORT, counter, declared, environments, python
+from tests.support.sandboxes import ISOLATIONS, bubblewrap, open_it, runtime
+from tests.support.service_files import CLIENT, PATH, PORT, counter, declare, environments, python
 from tests.support.trees import TextTree
 
 LIMITS = RunLimits(cpu_s=30, memory_mb=256, pids=64)
@@ -98,7 +98,7 @@ class Runs:
     async def failure(self, **service: Any) -> str:
         """Return the message about a service that does not come up."""
         with pytest.raises(ServiceFailed) as raised:
-            await self.judged({"client.py": CLIENT, **declared({"counter": counter(**service)})})
+            await self.judged({"client.py": CLIENT, **declare({"counter": counter(**service)})})
         return str(raised.value)
 
 
@@ -112,9 +112,9 @@ async def runs(folder: Path) -> AsyncIterator[Runs]:
 @pytest.mark.parametrize("isolation", [one for one in ISOLATIONS if one != "process"])
 async def test_each_part_of_a_run_has_services_of_its_own(isolation: str, folder: Path) -> None:
     (jobs := folder / "jobs").mkdir(mode=0o755)
-    async with opened(isolation, jobs) as box:
+    async with open_it(isolation, jobs) as box:
         runs = Runs(box, folder)
-        base = {"client.py": CLIENT, **declared()}
+        base = {"client.py": CLIENT, **declare()}
         for _ in range(2):  # the split run, the run, and that of the must-fail copies: each is the first to count
             verdict = await runs.judged(base)
             assert verdict.passed, (verdict.reason, verdict.failures)
@@ -127,26 +127,26 @@ async def test_each_part_of_a_run_has_services_of_its_own(isolation: str, folder
 
 async def test_the_process_isolation_says_that_it_has_no_services(folder: Path) -> None:
     (jobs := folder / "jobs").mkdir(mode=0o755)
-    async with opened("process", jobs) as box:
+    async with open_it("process", jobs) as box:
         with pytest.raises(ServiceFailed, match="the isolation `process` has no network of its own"):
-            await Runs(box, folder).judged({"client.py": CLIENT, **declared()})
+            await Runs(box, folder).judged({"client.py": CLIENT, **declare()})
 
 
 async def test_held_out_calls_have_services(runs: Runs) -> None:
     case = ValueCase(call="client:ask", args="('a',)", expect="'1'", explicit=True)
-    verdict = await runs.judged({"client.py": CLIENT, **declared()}, held=HeldOut(cases=(case,), sources=("cases",)))
+    verdict = await runs.judged({"client.py": CLIENT, **declare()}, held=HeldOut(cases=(case,), sources=("cases",)))
     assert verdict.passed, (verdict.reason, verdict.failures)
     assert verdict.evidence.label is Label.VERIFIED
 
 
 async def test_a_command_has_services(runs: Runs) -> None:
-    base = {"client.py": CLIENT, "check.py": "from client import ask\n\nassert ask('a') == '1'\n", **declared()}
+    base = {"client.py": CLIENT, "check.py": "from client import ask\n\nassert ask('a') == '1'\n", **declare()}
     verdict = await runs.judged(base, {}, command=("python3", "check.py"))
     assert verdict.passed, (verdict.reason, verdict.failures)
 
 
 async def test_suites_of_javascript_have_services(runs: Runs) -> None:
-    base = {"client.mjs": NODE_CLIENT, **declared()}
+    base = {"client.mjs": NODE_CLIENT, **declare()}
     later = "assert.ok(['1', '2'].includes(await ask('a')));"  # the files are apart in the split run alone
     more = {"b.test.mjs": NODE_TESTS.replace("assert.equal(await ask('a'), '1');", later)}
     verdict = await runs.judged(base, {"a.test.mjs": NODE_TESTS, **more}, language=Language.JAVASCRIPT)
@@ -155,7 +155,7 @@ async def test_suites_of_javascript_have_services(runs: Runs) -> None:
 
 async def test_suites_of_go_have_services(folder: Path) -> None:
     box = NestedSandbox(bubblewrap(), golang.runtime())
-    base = {"go.mod": "module client\n\ngo 1.19\n", "client.go": GO_CLIENT, **declared()}
+    base = {"go.mod": "module client\n\ngo 1.19\n", "client.go": GO_CLIENT, **declare()}
     runs = Runs(box, folder, golang.runtime())
     verdict = await runs.judged(
         base, {"client_test.go": GO_TESTS}, language=Language.GO, limits=RunLimits(cpu_s=60, memory_mb=1024, pids=256)
@@ -175,7 +175,7 @@ async def test_suites_of_go_have_services(folder: Path) -> None:
 async def test_each_way_of_being_ready_is_waited_for(runs: Runs, ready: Mapping[str, Any]) -> None:
     slow = counter(ready=ready)
     slow["start"] = f"sleep 0.5; {slow['start']}"
-    verdict = await runs.judged({"client.py": CLIENT, **declared({"counter": slow})})
+    verdict = await runs.judged({"client.py": CLIENT, **declare({"counter": slow})})
     assert verdict.passed, (verdict.reason, verdict.failures)
 
 
@@ -185,7 +185,7 @@ async def test_what_is_prepared_is_there_and_variables_are_the_services_own(runs
     )
     tests = {"test_client.py": "import os\nfrom client import ask\n\n\ndef test_third():\n    assert ask('a') == '3'\n"
                                "    assert 'FIRST' not in os.environ\n"}  # fmt: skip
-    verdict = await runs.judged({"client.py": CLIENT, **declared({"counter": service})}, tests)
+    verdict = await runs.judged({"client.py": CLIENT, **declare({"counter": service})}, tests)
     assert verdict.passed, (verdict.reason, verdict.failures)
 
 
@@ -214,13 +214,13 @@ async def test_no_service_is_taken_for_another(runs: Runs) -> None:
     with pytest.raises(
         ServiceFailed, match=f"the service second did not come up: port {PORT} is taken by something else"
     ):
-        await runs.judged({"client.py": CLIENT, **declared({"first": first, "second": second})})
+        await runs.judged({"client.py": CLIENT, **declare({"first": first, "second": second})})
 
 
 async def test_what_a_service_prints_holds_nothing_up(runs: Runs) -> None:
     loud = counter()
     loud["start"] = loud["start"].replace("log.seek(0)", "os.write(1, bytes(1 << 19)); log.seek(0)")
-    verdict = await runs.judged({"client.py": CLIENT, **declared({"counter": loud})}, limits=replace(LIMITS, cpu_s=5))
+    verdict = await runs.judged({"client.py": CLIENT, **declare({"counter": loud})}, limits=replace(LIMITS, cpu_s=5))
     assert verdict.passed, (verdict.reason, verdict.failures)
     flood = await runs.failure(start="yes flood", start_s=1)
     assert len(flood) < 2000
@@ -228,10 +228,10 @@ async def test_what_a_service_prints_holds_nothing_up(runs: Runs) -> None:
 
 
 async def test_what_a_change_declares_starts_nothing(runs: Runs) -> None:
-    change = declared({"counter": counter(start="exit 1")})
-    verdict = await runs.judged({"client.py": CLIENT, **declared()}, change=change)
+    change = declare({"counter": counter(start="exit 1")})
+    verdict = await runs.judged({"client.py": CLIENT, **declare()}, change=change)
     assert verdict.passed, (verdict.reason, verdict.failures)
-    without = await runs.judged({"client.py": CLIENT}, change=declared())
+    without = await runs.judged({"client.py": CLIENT}, change=declare())
     assert not without.passed
 
 
@@ -248,12 +248,12 @@ async def test_a_file_with_faults_is_a_part_that_cannot_be_made(runs: Runs) -> N
 
 
 async def test_each_text_of_the_file_is_an_environment_of_its_own(runs: Runs) -> None:
-    one, other = (TextTree(declared({"counter": counter(start_s=seconds)})) for seconds in (30, 31))
+    one, other = (TextTree(declare({"counter": counter(start_s=seconds)})) for seconds in (30, 31))
     assert (await runs.environments.of(one)).digest != (await runs.environments.of(other)).digest
     (made,) = (await runs.environments.make(one, await runs.environments.of(one))).new
     assert (made.kind, made.services, made.sources) == ("services", ("counter",), (PATH,))
 
 
 async def test_the_file_of_a_project_goes_before_that_of_the_whole(runs: Runs) -> None:
-    nested = TextTree({"shop/client.py": CLIENT, **{f"shop/{path}": text for path, text in declared().items()}})
+    nested = TextTree({"shop/client.py": CLIENT, **{f"shop/{path}": text for path, text in declare().items()}})
     assert not (await runs.environments.of(nested)).digest

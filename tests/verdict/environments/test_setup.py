@@ -15,7 +15,7 @@ from nightshift.verdict.environments.store import notes_in
 from tests.support.npm_registry import NpmRegistry
 from tests.support.package_index import PackageIndex
 from tests.support.sandboxes import runtime
-from tests.support.setups import SCRIPT, left_by, run_in, setups, tree
+from tests.support.setups import SCRIPT, build_left, run_in, setups, tree
 from tests.support.trees import TextTree
 
 
@@ -42,7 +42,7 @@ async def test_what_a_script_installs_is_there_for_later_runs_which_have_no_netw
 ) -> None:
     found = setups(folder, index.environ)
     base = tree("set -e\npip install -q moonphase\nmkdir -p /env/data && echo 7 > /env/data/seven")
-    shown = await left_by(found, base)
+    shown = await build_left(found, base)
     (made,) = found.kept()
     assert (made.kind, made.sources, made.packages, made.remarks) == ("setup", (SCRIPT,), {"moonphase": "1.0"}, ())
     asked = len(index.asked)
@@ -56,7 +56,7 @@ async def test_what_a_script_installs_is_there_for_later_runs_which_have_no_netw
     )
     result = await run_in(shown, code)
     assert result.stdout.decode().split() == ["full", "full", "7", "30", "30", "alone"], result.stderr
-    again = await left_by(setups(folder, index.environ), base)
+    again = await build_left(setups(folder, index.environ), base)
     assert again.mounts == shown.mounts
     assert len(index.asked) == asked, "the second run asks nobody"
 
@@ -65,7 +65,7 @@ async def test_a_script_and_a_lists_of_wheels_make_one_environment(folder: Path,
     index.add("tidewave", "2.0", {"tidewave.py": "LEVEL = 2\n"})
     found = setups(folder, index.environ, with_python=True)
     base = TextTree({SCRIPT: "pip install -q moonphase\n", "requirements.txt": "tidewave==2.0\n"})
-    shown = await left_by(found, base)
+    shown = await build_left(found, base)
     code = (
         "import moonphase, tidewave, sys, subprocess\nprint(tidewave.LEVEL)\n"
         "subprocess.run([sys.executable, '-c', 'import moonphase'], check=True)"
@@ -87,7 +87,7 @@ async def test_a_script_of_npm_leaves_its_packages_with_what_their_scripts_made(
         registry.add("little", "1.0.0", files, scripts={"postinstall": "node make.js"})
         found = setups(folder, registry.environ)
         base = tree("npm install little@1.0.0", package_json='{"name": "mine", "version": "1.0.0"}')
-        shown = await left_by(found, base)
+        shown = await build_left(found, base)
     finally:
         registry.close()
     (made,) = found.kept()
@@ -110,7 +110,7 @@ async def test_the_repositorys_own_package_is_read_from_its_files_and_never_a_co
     )
     base = TextTree({SCRIPT: script, "mine/__init__.py": "OLD = 1\n", "src/other/__init__.py": "OLD = 1\n"})
     found = setups(folder, index.environ)
-    await left_by(found, base)
+    await build_left(found, base)
     (made,) = found.kept()
     assert made.packages == {}
     (remark,) = made.remarks
@@ -123,7 +123,7 @@ async def test_a_script_that_fails_says_why_and_leaves_nothing(folder: Path, ind
     found = setups(folder, index.environ)
     base = tree("echo about to fail; curl -s http://127.0.0.1:9/; apt-get install -y jq && exit 0; exit 3")
     with pytest.raises(SandboxError) as failed:
-        await left_by(found, base)
+        await build_left(found, base)
     text = str(failed.value)
     assert all(word in text for word in ("ended with 3", "about to fail", "127.0.0.1:9", "It is not root"))
     assert [path.name for path in (folder / "environments").iterdir()] == []
@@ -132,14 +132,14 @@ async def test_a_script_that_fails_says_why_and_leaves_nothing(folder: Path, ind
 async def test_two_that_need_it_at_once_run_a_script_once(folder: Path, index: PackageIndex) -> None:
     one, two = (setups(folder, index.environ) for _ in range(2))
     base = tree("pip install -q moonphase; sleep 1")
-    shown = await asyncio.gather(left_by(one, base), left_by(two, base), left_by(one, base))
+    shown = await asyncio.gather(build_left(one, base), build_left(two, base), build_left(one, base))
     assert len({each.mounts for each in shown}) == 1
     assert sum(path.endswith(".whl") for path in index.asked) == 1
 
 
 async def test_one_that_was_killed_is_made_again_and_nothing_of_it_is_used(folder: Path, index: PackageIndex) -> None:
     found, base = setups(folder, index.environ), tree("echo half > /env/half; sleep 600")
-    making = asyncio.create_task(left_by(found, base))
+    making = asyncio.create_task(build_left(found, base))
     place = folder / "environments"
     while not [*place.glob(".*/run/env/half")]:
         await asyncio.sleep(0.05)
@@ -150,7 +150,7 @@ async def test_one_that_was_killed_is_made_again_and_nothing_of_it_is_used(folde
     leftover = place / f".{(await found._recipes(base))[0].name}-1"
     (leftover / "run").mkdir(parents=True)
     base2 = tree("true")
-    assert await left_by(found, base2)
+    assert await build_left(found, base2)
     assert [one.name for one in notes_in(place)] == [one.name for one in found.kept()]
 
 

@@ -30,7 +30,7 @@ jobs:
 """
 
 
-def found(**files: str) -> setup_scripts.FoundScript | None:
+def find(**files: str) -> setup_scripts.FoundScript | None:
     return setup_scripts.find(DeclaredFiles(TextTree(files)))
 
 

@@ -23,12 +23,12 @@ def cases_of(*parameters: str) -> NativeRun:
     return NativeRun(tests=tuple(CaseResult(id=f"{PATH}::test_x[{each}]", result=PASSED) for each in parameters))
 
 
-def traced(*lines: int) -> NativeRun:
+def trace(*lines: int) -> NativeRun:
     test = CaseResult(id=f"{PATH}::test_one", result=PASSED)
     return NativeRun(tests=(test,), lines={test.id: tuple(f"{PATH}:{line}" for line in lines)})
 
 
-def compared(native: NativeRun, base: NativeRun, settled: frozenset[str] = frozenset()) -> list[Finding]:
+def compare(native: NativeRun, base: NativeRun, settled: frozenset[str] = frozenset()) -> list[Finding]:
     def read(path: str) -> str | None:
         return TEXT if path == PATH else None
 
@@ -44,39 +44,39 @@ def compared(native: NativeRun, base: NativeRun, settled: frozenset[str] = froze
     ],
 )
 def test_a_test_that_passed_and_no_longer_runs_is_gone(now: NativeRun, says: str) -> None:
-    found = [one for one in compared(now, run(a=PASSED)) if one.kind is FindingKind.GONE]
+    found = [one for one in compare(now, run(a=PASSED)) if one.kind is FindingKind.GONE]
     assert [(one.where, one.control) for one in found] == [(f"{PATH}::a", Control.BASE)]
     assert says in found[0].says
 
 
 @pytest.mark.parametrize("now", [run(a=PASSED), run(a=FAILED), NativeRun(tests=(CaseResult(id=PATH, result=ERROR),))])
 def test_one_that_runs_or_fails_is_not_gone(now: NativeRun) -> None:
-    assert compared(now, run(a=PASSED)) == []
+    assert compare(now, run(a=PASSED)) == []
 
 
 def test_a_file_that_may_differ_loses_nothing() -> None:
-    assert compared(run(), run(a=PASSED), frozenset({PATH})) == []
+    assert compare(run(), run(a=PASSED), frozenset({PATH})) == []
 
 
 def test_cases_are_compared_by_their_number() -> None:
-    assert compared(cases_of("0x1", "0x2"), cases_of("0x3", "0x4")) == []
-    (found,) = compared(cases_of("0x1"), cases_of("0x3", "0x4"))
+    assert compare(cases_of("0x1", "0x2"), cases_of("0x3", "0x4")) == []
+    (found,) = compare(cases_of("0x1"), cases_of("0x3", "0x4"))
     assert found.says.endswith("2 cases passed before, 1 now")
 
 
 def test_a_check_that_a_test_no_longer_reaches_is_lost() -> None:
-    (found,) = compared(traced(2, 3), traced(2, 3, 4))
+    (found,) = compare(trace(2, 3), trace(2, 3, 4))
     assert (found.kind, found.control) == (FindingKind.LOST, Control.BASE)
     assert "line 4" in found.says
-    assert compared(traced(2, 4), traced(2, 3, 4)) == [], "no check stands in line 3"
-    assert compared(run(test_one=PASSED), traced(2, 3, 4)) == [], "nothing is known of its lines"
+    assert compare(trace(2, 4), trace(2, 3, 4)) == [], "no check stands in line 3"
+    assert compare(run(test_one=PASSED), trace(2, 3, 4)) == [], "nothing is known of its lines"
 
 
 def test_what_cannot_run_before_and_now_is_counted() -> None:
-    (found,) = compared(run(a=PASSED, b=SKIPPED), run(a=PASSED, b=SKIPPED))
+    (found,) = compare(run(a=PASSED, b=SKIPPED), run(a=PASSED, b=SKIPPED))
     assert (found.kind, found.says) == (FindingKind.NOT_HERE, "1 test cannot run here: rough")
     expected = NativeRun(tests=(CaseResult(id=f"{PATH}::a", result=SKIPPED, message=EXPECTED),))
-    assert not compared(expected, expected)
+    assert not compare(expected, expected)
 
 
 def test_only_what_the_base_leaves_alone_counts_as_changed() -> None:
@@ -100,6 +100,6 @@ def test_a_given_test_has_to_run() -> None:
 
 def test_checks_of_a_new_test_that_never_ran_are_told() -> None:
     texts = {PATH: TEXT.replace("assert True", "assert False")}
-    assert [one.kind for one in gone.find_idle(traced(2, 3), texts)] == [FindingKind.UNREACHED]
-    assert [one.kind for one in gone.find_idle(traced(3), texts)] == [FindingKind.IDLE]
-    assert list(gone.find_idle(traced(2, 3, 4), texts)) == []
+    assert [one.kind for one in gone.find_idle(trace(2, 3), texts)] == [FindingKind.UNREACHED]
+    assert [one.kind for one in gone.find_idle(trace(3), texts)] == [FindingKind.IDLE]
+    assert list(gone.find_idle(trace(2, 3, 4), texts)) == []

@@ -72,11 +72,11 @@ def add(a, b):
 """
 
 
-async def judged(judge: Judge, solution: str, held: HeldOut = HELD) -> Verdict:
+async def judge_change(judge: Judge, solution: str, held: HeldOut = HELD) -> Verdict:
     return await judge({"solution.py": solution}, GIVEN, held=held)
 
 
-def told_nothing(verdict: Verdict) -> bool:
+def is_silent(verdict: Verdict) -> bool:
     """Neither inputs nor results of held-out cases are in what a model or the memory is told."""
     text = repr((verdict.reason, verdict.failures, verdict.weak, [r for r in verdict.results if r.message]))
     hidden = [case for case in HELD.cases if not case.shown]
@@ -90,24 +90,24 @@ def test_cases_are_held_out_and_their_text_is_gone() -> None:
 
 
 async def test_the_right_answer_is_verified(judge: Judge) -> None:
-    verdict = await judged(judge, "def add(a, b):\n    return a + b\n")
+    verdict = await judge_change(judge, "def add(a, b):\n    return a + b\n")
     assert verdict.passed, verdict.reason
     assert (verdict.evidence.label, verdict.evidence.held_out) == (Label.VERIFIED, 3)
     assert verdict.evidence.held_from == ("tests",)
 
 
 async def test_a_table_of_the_shown_answers_is_refused_and_told_no_input(judge: Judge) -> None:
-    verdict = await judged(judge, LOOK_UP)
+    verdict = await judge_change(judge, LOOK_UP)
     assert not verdict.passed
     assert verdict.reason == "a held-out case of `add` gives a wrong value"
     assert not verdict.failing  # the tests as shown pass
-    assert told_nothing(verdict)
+    assert is_silent(verdict)
     assert len([line for line in verdict.unseen if "expected" in line]) == 3  # the owner may see it all
 
 
 async def test_without_held_out_cases_the_same_table_of_all_answers_passes(judge: Judge) -> None:
     every = re.sub(r"KNOWN = .*", f"KNOWN = {_all()!r}", LOOK_UP)
-    verdict = await judged(judge, every, HeldOut())
+    verdict = await judge_change(judge, every, HeldOut())
     assert verdict.passed
     assert verdict.evidence.label is Label.TESTS_PASSED
 
@@ -158,10 +158,10 @@ FORGERIES = {
 
 @pytest.mark.parametrize("name", FORGERIES)
 async def test_a_forgery_that_knows_only_what_was_shown_is_refused(name: str, judge: Judge) -> None:
-    verdict = await judged(judge, FORGERIES[name])
+    verdict = await judge_change(judge, FORGERIES[name])
     assert not verdict.passed
     assert verdict.evidence.label is not Label.VERIFIED
-    assert told_nothing(verdict)
+    assert is_silent(verdict)
 
 
 async def test_what_a_run_of_the_whole_tests_prints_reaches_nobody(judge: Judge) -> None:
@@ -169,7 +169,7 @@ async def test_what_a_run_of_the_whole_tests_prints_reaches_nobody(judge: Judge)
         "import pathlib\n\ndef add(a, b):\n    for path in pathlib.Path('.').rglob('test_*.py'):\n"
         "        print(path.read_text())\n    return 0\n"
     )
-    verdict = await judged(judge, spy)
+    verdict = await judge_change(judge, spy)
     assert not verdict.passed
     assert any("def test" in failure.output for failure in verdict.failures)  # of the tests as shown
-    assert told_nothing(verdict)
+    assert is_silent(verdict)

@@ -25,11 +25,11 @@ def brief(text: str) -> list[tuple[str, str, str, str | None]]:
     return [(case.call, case.args, str(case.compare), case.expect) for case in cases_of(text)]
 
 
-def held_of(text: str, share: float = 0.25, description: str = TEXT, path: str = "test_x.py") -> HeldOut:
+def read_held_of(text: str, share: float = 0.25, description: str = TEXT, path: str = "test_x.py") -> HeldOut:
     return of_tests({path: textwrap.dedent(text)}, description, share)
 
 
-def hidden(held: HeldOut) -> list[ValueCase]:
+def hide(held: HeldOut) -> list[ValueCase]:
     return [case for case in held.cases if not case.shown]
 
 
@@ -168,18 +168,18 @@ CHECKS = """
 
 
 def test_the_same_tests_always_hold_out_the_same() -> None:
-    one, two = held_of(CHECKS), held_of(CHECKS)
+    one, two = read_held_of(CHECKS), read_held_of(CHECKS)
     assert one == two
-    assert len(hidden(one)) == round(0.25 * 6)
+    assert len(hide(one)) == round(0.25 * 6)
 
 
 def test_what_is_shown_is_valid_still_tests_and_says_nothing_of_what_is_missing() -> None:
     for share in (0.2, 0.35, 0.5, 0.9):
-        held = held_of(CHECKS, share)
+        held = read_held_of(CHECKS, share)
         (text,) = held.shown.values()
         ast.parse(text)
         assert "def test_d" in text  # the only one with an empty text is never taken out
-        for case in hidden(held):
+        for case in hide(held):
             (word,) = literals.read(case.args)
             assert f'"{word}"' not in text
             assert f'"{literals.read(case.expect or "")}"' not in text
@@ -189,7 +189,7 @@ def test_what_is_shown_is_valid_still_tests_and_says_nothing_of_what_is_missing(
 
 
 def test_a_test_without_checks_goes_with_its_name() -> None:
-    held = held_of(CHECKS, 0.9)
+    held = read_held_of(CHECKS, 0.9)
     (text,) = held.shown.values()
     names = {name for name in ("test_b", "test_c") if f"def {name}" not in text}
     assert names
@@ -197,7 +197,7 @@ def test_a_test_without_checks_goes_with_its_name() -> None:
 
 
 def test_rows_are_taken_out_of_tables() -> None:
-    held = held_of(
+    held = read_held_of(
         """
         import pytest
         from m import f
@@ -218,7 +218,7 @@ def test_rows_are_taken_out_of_tables() -> None:
         0.5,
     )
     (text,) = held.shown.values()
-    assert len(hidden(held)) == 2
+    assert len(hide(held)) == 2
     assert text.count('    ("') == 3  # names and two rows
     assert "three" not in text
     assert len(cases_of(text)) == 2
@@ -237,23 +237,23 @@ LOOP = """
 
 def test_rows_are_taken_out_of_loops() -> None:
     for share in (0.25, 0.5, 0.9):
-        held = held_of(LOOP, share)
+        held = read_held_of(LOOP, share)
         (text,) = held.shown.values()
         left = cases_of(text)
-        assert len(left) == 5 - len(hidden(held)) > 0
+        assert len(left) == 5 - len(hide(held)) > 0
         assert "for text, back in [(" in text
-        assert not {case.args for case in left} & {case.args for case in hidden(held)}
-    assert len(hidden(held_of(LOOP, 0.9))) > 2
+        assert not {case.args for case in left} & {case.args for case in hide(held)}
+    assert len(hide(read_held_of(LOOP, 0.9))) > 2
 
 
 def test_few_checks_are_shown_whole() -> None:
-    assert held_of("from m import f\n\ndef test_a():\n    assert f(1) == 1\n    assert f(2) == 4\n") == HeldOut()
+    assert read_held_of("from m import f\n\ndef test_a():\n    assert f(1) == 1\n    assert f(2) == 4\n") == HeldOut()
 
 
 def test_what_the_description_says_is_not_held_out() -> None:
-    held = held_of(CHECKS, 0.9, "Reverse a text: f('abc'), f('xyz'), f(\"hello\") and f( \"words\" ) show how.")
-    assert all("abc" in case.args or "ab" in case.args or "xyz" in case.args for case in hidden(held))
-    assert not any(word in case.args for case in hidden(held) for word in ("hello", "words"))
+    held = read_held_of(CHECKS, 0.9, "Reverse a text: f('abc'), f('xyz'), f(\"hello\") and f( \"words\" ) show how.")
+    assert all("abc" in case.args or "ab" in case.args or "xyz" in case.args for case in hide(held))
+    assert not any(word in case.args for case in hide(held) for word in ("hello", "words"))
 
 
 def test_a_conftest_in_force_or_no_share_holds_out_nothing() -> None:

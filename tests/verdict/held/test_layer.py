@@ -18,7 +18,7 @@ from nightshift.sandbox.runtime import CALLS, SUITES
 from nightshift.verdict.held.asking import variants
 from nightshift.verdict.held.holding import hold, of_tests
 from nightshift.verdict.runner import SuiteRunner
-from tests.support.sandboxes import Judge, opened, runtime
+from tests.support.sandboxes import Judge, open_it, runtime
 from tests.support.trees import TextTree
 
 TESTS = {"tests/test_given.py": "from solution import mean\n\n\ndef test_a():\n    assert mean([1, 3]) == 2\n"}
@@ -29,19 +29,19 @@ ORACLE = (
 )
 
 
-def held(*cases: dict[str, Any], tests: dict[str, str] | None = None, **more: Any) -> HeldOut:
+def read_held(*cases: dict[str, Any], tests: dict[str, str] | None = None, **more: Any) -> HeldOut:
     return hold(parse_spec({"description": "x", "tests": tests or {}, "cases": list(cases), **more}), {}, 0.25)
 
 
-async def judged(
+async def judge_change(
     judge: Judge, solution: str, out: HeldOut, tests: dict[str, str] | None = None, **more: Any
 ) -> Verdict:
     return await judge({"solution.py": solution}, tests or {}, held=out, **more)
 
 
 async def test_explicit_cases_beside_tests_make_a_pass_verified(judge: Judge) -> None:
-    cases = held({"call": "solution.mean", "args": [[2, 4]], "expect": 3.0}, tests=TESTS)
-    verdict = await judged(judge, RIGHT, cases, TESTS)
+    cases = read_held({"call": "solution.mean", "args": [[2, 4]], "expect": 3.0}, tests=TESTS)
+    verdict = await judge_change(judge, RIGHT, cases, TESTS)
     assert verdict.passed, verdict.reason
     assert (verdict.evidence.label, verdict.evidence.held_from) == (Label.VERIFIED, ("cases",))
     assert verdict.reason == "1 test passed and 1 held-out case"
@@ -61,8 +61,8 @@ async def test_explicit_cases_beside_tests_make_a_pass_verified(judge: Judge) ->
 async def test_a_wrong_answer_to_an_explicit_case_is_told_by_its_way_alone(
     judge: Judge, solution: str, way: str
 ) -> None:
-    out = held({"call": "solution.mean", "args": [[2, 4]], "expect": 3.0})
-    verdict = await judged(judge, solution, out, cpu_s=3)
+    out = read_held({"call": "solution.mean", "args": [[2, 4]], "expect": 3.0})
+    verdict = await judge_change(judge, solution, out, cpu_s=3)
     assert not verdict.passed
     assert way in verdict.reason
     assert "[2, 4]" not in repr((verdict.reason, verdict.failures))
@@ -70,14 +70,14 @@ async def test_a_wrong_answer_to_an_explicit_case_is_told_by_its_way_alone(
 
 
 async def test_cases_alone_judge_a_task_without_tests(judge: Judge) -> None:
-    out = held(
+    out = read_held(
         {"call": "solution:mean", "args": [[2, 4]], "expect": 3.0},
         {"call": "solution:mean", "kwargs": {"values": []}, "raises": "ZeroDivisionError"},
         {"call": "solution:mean", "args": [[0.1, 0.2, 0.3]], "expect": 0.2, "tolerance": 1e-9},
     )
     right, wrong, missing = (
-        await judged(judge, RIGHT, out),
-        await judged(judge, RIGHT.replace("len", "1 + len"), out),
+        await judge_change(judge, RIGHT, out),
+        await judge_change(judge, RIGHT.replace("len", "1 + len"), out),
         await judge({"other.py": RIGHT}, {}, held=out),
     )
     assert (right.passed, right.evidence.label, right.evidence.held_out) == (True, Label.VERIFIED, 3)
@@ -87,19 +87,19 @@ async def test_cases_alone_judge_a_task_without_tests(judge: Judge) -> None:
 
 
 async def test_an_oracle_knows_the_answers_to_given_and_further_inputs(judge: Judge) -> None:
-    out = held({"call": "solution.mean", "args": [[2, 4]]}, {"call": "solution.mean", "args": [[]]}, oracle=ORACLE)
-    right = await judged(judge, RIGHT.replace("return", "return 0.0 if not values else"), out)
+    out = read_held({"call": "solution.mean", "args": [[2, 4]]}, {"call": "solution.mean", "args": [[]]}, oracle=ORACLE)
+    right = await judge_change(judge, RIGHT.replace("return", "return 0.0 if not values else"), out)
     assert right.passed, right.unseen
     assert right.evidence.label is Label.VERIFIED
     assert right.evidence.held_from == ("oracle",)
     assert right.evidence.held_out > 15
-    only_two = await judged(judge, "def mean(values):\n    return {2: 3.0, 0: 0.0}.get(len(values))\n", out)
+    only_two = await judge_change(judge, "def mean(values):\n    return {2: 3.0, 0: 0.0}.get(len(values))\n", out)
     assert not only_two.passed
 
 
 async def test_an_oracle_that_gives_nothing_lets_nothing_pass(judge: Judge) -> None:
-    out = held({"call": "solution.mean", "args": [[2, 4]]}, oracle="import os\nos._exit(0)\n")
-    verdict = await judged(judge, RIGHT, out)
+    out = read_held({"call": "solution.mean", "args": [[2, 4]]}, oracle="import os\nos._exit(0)\n")
+    verdict = await judge_change(judge, RIGHT, out)
     assert not verdict.passed
     assert "the oracle answered nothing" in verdict.reason
 
@@ -110,7 +110,7 @@ async def test_the_tested_code_and_the_oracle_never_meet(judge: Judge) -> None:
         "    seen = [p for p in pathlib.Path('.').rglob('*') if p.is_file() and 'total +=' in p.read_text()]\n"
         "    return 3.0 if seen else -1.0\n"
     )
-    verdict = await judged(judge, peeping, held({"call": "solution.mean", "args": [[2, 4]]}, oracle=ORACLE))
+    verdict = await judge_change(judge, peeping, read_held({"call": "solution.mean", "args": [[2, 4]]}, oracle=ORACLE))
     assert not verdict.passed
 
 
@@ -120,9 +120,9 @@ async def test_calls_see_no_test_of_the_task(judge: Judge) -> None:
         "import pathlib\n\ndef mean(values):\n    found = sorted(p.name for p in pathlib.Path('tests').rglob('*'))\n"
     )
     looking += "    return 2 if values == [1, 3] else found\n"
-    out = held({"call": "solution.mean", "args": [[5]], "expect": ["data.txt"]}, tests=tests)
+    out = read_held({"call": "solution.mean", "args": [[5]], "expect": ["data.txt"]}, tests=tests)
     for base in ({}, tests):  # also where a commit holds them already
-        verdict = await judged(judge, looking, out, tests, base=base)
+        verdict = await judge_change(judge, looking, out, tests, base=base)
         assert verdict.passed, verdict.unseen
 
 
@@ -191,7 +191,7 @@ async def test_inputs_alone_enter_the_sandbox_that_makes_the_calls(tmp_path: Pat
     out = of_tests(tests, "", 0.25)
     cart = {"cart.py": "def filled(count):\n    return count\n"}
     job = SuiteJob(base=TextTree({}), change=cart, given=tests, held=out)
-    async with opened("nested", tmp_path) as sandbox:
+    async with open_it("nested", tmp_path) as sandbox:
         noting = Noting(sandbox)
         verdict = await SuiteRunner(noting, runtime(), emit=lambda _: None, staging_dir=tmp_path / "trees").judge(job)
     assert verdict.passed, verdict.unseen
@@ -208,7 +208,7 @@ async def test_a_module_that_only_the_tests_can_find_is_left_to_them(judge: Judg
     }
     out = of_tests(tests, "", 0.25)
     assert out.cases
-    verdict = await judged(judge, RIGHT, out, tests)
+    verdict = await judge_change(judge, RIGHT, out, tests)
     assert verdict.passed, (verdict.reason, verdict.unseen)
     assert verdict.evidence.label is Label.TESTS_PASSED
 

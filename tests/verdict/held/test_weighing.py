@@ -46,7 +46,7 @@ def reply(value: object) -> Reply:
     return Reply(how="value", data=json.loads(json.dumps(values.pack(value))))
 
 
-def found(compare: Compare, expect: object, value: object, **more: Any) -> Finding:
+def find(compare: Compare, expect: object, value: object, **more: Any) -> Finding:
     case = ValueCase(call="m:f", compare=compare, expect=literals.write(expect), **more)
     return weigh(case, reply(value))
 
@@ -75,8 +75,8 @@ def test_an_equal_value_of_the_same_type_is_right_however_it_is_compared(value: 
         literals.write(value)
     except ValueError:  # a complex infinity has no literal
         return
-    assert found(Compare.STRICT, value, value) is F.RIGHT
-    assert found(Compare.EQUAL, value, value) is F.RIGHT
+    assert find(Compare.STRICT, value, value) is F.RIGHT
+    assert find(Compare.EQUAL, value, value) is F.RIGHT
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_an_equal_value_of_the_same_type_is_right_however_it_is_compared(value: 
 def test_strict_means_type_and_value_and_equal_means_equal(
     expect: object, value: object, strict: Finding, equal: Finding
 ) -> None:
-    assert found(Compare.STRICT, expect, value) is strict
-    assert found(Compare.EQUAL, expect, value) is equal
+    assert find(Compare.STRICT, expect, value) is strict
+    assert find(Compare.EQUAL, expect, value) is equal
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_strict_means_type_and_value_and_equal_means_equal(
     ],
 )  # fmt: skip
 def test_near_takes_what_approx_takes(expect: object, value: object, more: dict[str, float]) -> None:
-    assert found(Compare.NEAR, expect, value, **more) is F.RIGHT
+    assert find(Compare.NEAR, expect, value, **more) is F.RIGHT
     assert expect == pytest.approx(value, rel=more.get("rel"), abs=more.get("abs"))
 
 
@@ -119,7 +119,7 @@ def test_near_takes_what_approx_takes(expect: object, value: object, more: dict[
      (1.0, [1.0], {}), (float("inf"), 1e300, {}), (100, 100.01, {"abs": 1e-9})],
 )  # fmt: skip
 def test_near_takes_no_more_than_that(expect: object, value: object, more: dict[str, float]) -> None:
-    assert found(Compare.NEAR, expect, value, **more) in {F.VALUE, F.TYPE}
+    assert find(Compare.NEAR, expect, value, **more) in {F.VALUE, F.TYPE}
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_what_no_packer_wrote_is_never_right_and_never_an_error(data: Any) -> No
     assert weigh(ValueCase(call="m:f", expect="4"), None) is F.MISSING
 
 
-def nested(wrap: Callable[[Any], Any], depth: int) -> Any:
+def nest(wrap: Callable[[Any], Any], depth: int) -> Any:
     value: Any = 1
     for _ in range(depth):
         value = wrap(value)
@@ -164,9 +164,9 @@ def nested(wrap: Callable[[Any], Any], depth: int) -> Any:
 
 
 def test_what_is_too_deep_or_too_large_is_not_the_value_that_is_expected() -> None:
-    for value in (nested(lambda inner: [inner], 200), list(range(300_000))):
-        assert found(Compare.EQUAL, 4, value) is F.TYPE
-        assert found(Compare.STRICT, 4, value) is F.TYPE
+    for value in (nest(lambda inner: [inner], 200), list(range(300_000))):
+        assert find(Compare.EQUAL, 4, value) is F.TYPE
+        assert find(Compare.STRICT, 4, value) is F.TYPE
         assert weigh(ValueCase(call="m:f", compare=Compare.TRUE), reply(value)) is F.UNKNOWN
         assert not plainly(reply(value))
     assert plainly(reply([1, {"a": (2,)}]))

@@ -77,14 +77,14 @@ def bench() -> Iterator[Bench]:
         yield Bench(folder)
 
 
-def told(findings: tuple[Finding, ...]) -> list[tuple[str, str, int, str]]:
+def describe(findings: tuple[Finding, ...]) -> list[tuple[str, str, int, str]]:
     return [(each.rule, each.path, each.line, each.severity.value) for each in findings]
 
 
 async def test_what_a_change_brings_goes_back_and_what_was_there_does_not(bench: Bench) -> None:
     base = {"pyproject.toml": RUFF, "a.py": OLD, "b.py": OLD}
     found = await bench(base, {"a.py": f"{OLD}NEW = '{LONG}'\n", "c.py": "import sys\n"})
-    assert told(found) == [("ruff.E501", "a.py", 4, "block"), ("ruff.F401", "c.py", 1, "block")]
+    assert describe(found) == [("ruff.E501", "a.py", 4, "block"), ("ruff.F401", "c.py", 1, "block")]
     assert "`sys` imported but unused" in found[1].message
     assert await bench(base, {"a.py": f"{OLD}NEW = 1\n"}) == ()
 
@@ -102,7 +102,7 @@ async def test_findings_are_notes_unless_the_repository_or_the_task_requires_the
     assert "2 in lines of the change, first in a.py:1: F401" in found.message
     assert [each.severity for each in await bench(base, change, lint=Lint.NOTED)] == [Severity.NOTE]
     named = await bench(base, change, bench.made(ruff__E501="block"), lint=None)
-    assert told(named) == [("ruff.E501", "a.py", 3, "block"), ("linter.ruff", "", 0, "note")]
+    assert describe(named) == [("ruff.E501", "a.py", 3, "block"), ("linter.ruff", "", 0, "note")]
 
 
 async def test_without_a_linter_in_the_repository_nothing_is_run(bench: Bench) -> None:
@@ -125,7 +125,7 @@ async def test_a_change_is_not_held_against_what_it_says_of_itself(bench: Bench)
     base = {"pyproject.toml": RUFF, "pkg/a.py": "A = 1\n"}
     lax = {"pyproject.toml": "[tool.ruff.lint]\nselect = []\n", "pkg/ruff.toml": "line-length = 200\n"}
     found = await bench(base, {**lax, "pkg/a.py": f"A = '{LONG}'\n"})
-    assert told(found) == [("ruff.E501", "pkg/a.py", 1, "block")]
+    assert describe(found) == [("ruff.E501", "pkg/a.py", 1, "block")]
 
 
 async def test_tests_of_the_agents_own_are_looked_at_and_files_of_the_owner_are_not(bench: Bench) -> None:
@@ -134,23 +134,23 @@ async def test_tests_of_the_agents_own_are_looked_at_and_files_of_the_owner_are_
     assert (found.rule, found.severity) == ("linter.ruff", Severity.NOTE)
     assert "1 in its tests, first in test_a.py:1: F401" in found.message
     changed = await bench(base, {"g.py": "import sys\nimport os\n"}, files=given)
-    assert told(changed) == [("ruff.F401", "g.py", 2, "block")]
+    assert describe(changed) == [("ruff.F401", "g.py", 2, "block")]
 
 
 async def test_how_a_test_is_laid_out_is_a_note_unless_the_owners_settings_name_the_rule(bench: Bench) -> None:
     base, laid_out = {"pyproject.toml": RUFF}, f"import os\n\nf = lambda: '{LONG}'\n"
     found = await bench(base, {"a.py": "import os\n", "tests/helpers.py": laid_out}, own={"test_a.py": laid_out})
-    assert told(found) == [("ruff.F401", "a.py", 1, "block"), ("linter.ruff", "", 0, "note")]
+    assert describe(found) == [("ruff.F401", "a.py", 1, "block"), ("linter.ruff", "", 0, "note")]
     assert "6 in its tests, first in test_a.py:1: F401" in found[1].message
     strict = await bench(base, {}, bench.made(ruff__E501="block"), own={"test_a.py": laid_out})
-    assert told(strict) == [("ruff.E501", "test_a.py", 3, "block"), ("linter.ruff", "", 0, "note")]
+    assert describe(strict) == [("ruff.E501", "test_a.py", 3, "block"), ("linter.ruff", "", 0, "note")]
 
 
 async def test_types_are_checked_with_the_settings_of_the_repository(bench: Bench) -> None:
     typed = "def f(x: int) -> int:\n    return x\n"
     base = {"mypy.ini": "[mypy]\nstrict = true\n", "a.py": typed, "b.py": "from a import f\n\nB = f(1)\n"}
     found = await bench(base, {"c.py": "from a import f\n\n\ndef g(y):\n    return f('1')\n"})
-    assert told(found) == [("mypy.no-untyped-def", "c.py", 4, "block"), ("mypy.arg-type", "c.py", 5, "block")]
+    assert describe(found) == [("mypy.no-untyped-def", "c.py", 4, "block"), ("mypy.arg-type", "c.py", 5, "block")]
     assert "incompatible type" in found[1].message
     assert await bench(base, {"c.py": "from a import f\n\nC: int = f(2)\n"}) == ()
 
@@ -177,16 +177,16 @@ async def test_rules_are_eased_by_the_task_and_by_the_owner(bench: Bench) -> Non
     assert await bench(base, change, allow=("ruff",)) == ()
     assert bench.shell.ran == []
     eased = await bench(base, change, bench.made(ruff__E501="note", ruff__F401="off"))
-    assert told(eased) == [("linter.ruff", "", 0, "note")]
+    assert describe(eased) == [("linter.ruff", "", 0, "note")]
     assert "1 in lines of the change, first in a.py:2: E501" in eased[0].message
 
 
 async def test_a_linter_that_does_not_start_is_a_note(bench: Bench) -> None:
     broken = await bench({"pyproject.toml": "[tool.ruff]\nline-length = 'long'\n"}, {"a.py": "import os\n"})
-    assert told(broken) == [("linter.ruff", "", 0, "note")]
+    assert describe(broken) == [("linter.ruff", "", 0, "note")]
     assert "exit code 2" in broken[0].message
     missing = await bench({"eslint.config.js": "export default [];\n"}, {"a.js": "var a;\n"})
-    assert told(missing) == [("linter.eslint", "", 0, "note")]
+    assert describe(missing) == [("linter.eslint", "", 0, "note")]
     assert "not in the environment" in missing[0].message
 
 
@@ -201,7 +201,7 @@ async def test_what_cannot_be_fetched_is_a_note_and_is_asked_for_once_in_a_while
     hooks = "repos:\n- repo: x\n  rev: v0.1.2\n  hooks: [{id: ruff}]\n"
     for name in ("a.py", "b.py"):
         found = await bench({".pre-commit-config.yaml": hooks}, {name: "import os\n"}, check)
-        assert told(found) == [("linter.ruff", "", 0, "note")]
+        assert describe(found) == [("linter.ruff", "", 0, "note")]
     assert asked == ["ruff==0.1.2"]
 
 
@@ -222,7 +222,7 @@ async def test_findings_are_few_and_say_how_many_more_there_are(bench: Bench) ->
 async def test_many_changes_are_looked_at_together(bench: Bench) -> None:
     base = {"pyproject.toml": RUFF}
     jobs = [bench(base, {f"a{n}.py": "import os\n"}) for n in range(3)]
-    assert [told(found)[0][:2] for found in await asyncio.gather(*jobs)] == [
+    assert [describe(found)[0][:2] for found in await asyncio.gather(*jobs)] == [
         ("ruff.F401", f"a{n}.py") for n in range(3)
     ]
 
@@ -244,4 +244,4 @@ async def test_the_type_checker_of_a_lock_file_finds_what_a_change_brings(folder
         change={"src/new.ts": "import { old } from './old';\nexport const mine: string = old;\n"},
         environment=(await environments.of(base)).digest,
     )
-    assert told((await check.examine(job)).findings) == [("tsc.TS2322", "src/new.ts", 2, "block")]
+    assert describe((await check.examine(job)).findings) == [("tsc.TS2322", "src/new.ts", 2, "block")]

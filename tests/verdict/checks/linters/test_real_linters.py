@@ -25,7 +25,7 @@ from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.trees import TextTree
 
 
-async def found(
+async def find(
     folder: Path, base: Mapping[str, str], change: Mapping[str, str], inside: Runtime
 ) -> list[tuple[str, str, int, str]]:
     """Lint a change of a tree in the environment that the tree declares; wheels come from the index."""
@@ -42,15 +42,15 @@ async def found(
     job = ChangeCheckJob(
         spec=TaskSpec(description="x", lint=Lint.REQUIRED), tree=tree, change=change, environment=digest
     )
-    return [told(each) for each in (await check.examine(job)).findings]
+    return [describe(each) for each in (await check.examine(job)).findings]
 
 
-def told(finding: Finding) -> tuple[str, str, int, str]:
+def describe(finding: Finding) -> tuple[str, str, int, str]:
     assert finding.severity.value == "block", finding
     return finding.rule, finding.path, finding.line, finding.message
 
 
-def locked(folder: Path, **packages: str) -> dict[str, str]:
+def make_lock(folder: Path, **packages: str) -> dict[str, str]:
     """A manifest, and the lock that npm makes of it."""
     folder.mkdir()
     (folder / "package.json").write_text(json.dumps({"name": "shop", "version": "1.0.0", "devDependencies": packages}))
@@ -63,14 +63,14 @@ async def test_flake8_finds_what_a_change_brings(folder: Path) -> None:
     old = "import os\n"
     base = {".flake8": "[flake8]\nmax-line-length = 60\n", "a.py": old}
     change = {"a.py": f"{old}import sys\nNEW = '{'x' * 60}'\n"}
-    assert await found(folder, base, change, runtime()) == [
+    assert await find(folder, base, change, runtime()) == [
         ("flake8.F401", "a.py", 2, "'sys' imported but unused"),
         ("flake8.E501", "a.py", 3, "line too long (68 > 60 characters)"),
     ]
 
 
 async def test_eslint_of_a_lock_file_finds_what_a_change_brings(folder: Path, tmp_path: Path) -> None:
-    lock = await asyncio.to_thread(locked, tmp_path / "lock", eslint="9.17.0")
+    lock = await asyncio.to_thread(make_lock, tmp_path / "lock", eslint="9.17.0")
     rules = "export default [{rules: {'no-var': 'error', 'no-undef': 'error', 'no-debugger': 'warn'}}];\n"
     base = {**lock, "eslint.config.mjs": rules, "a.mjs": "var old = 1;\nexport default old;\n"}
     change = {
@@ -78,24 +78,24 @@ async def test_eslint_of_a_lock_file_finds_what_a_change_brings(folder: Path, tm
         "b.mjs": "debugger;\nexport const two = unknown + 1;\n",
         "eslint.config.mjs": "export default [];\n",
     }
-    assert await found(folder, base, change, runtime()) == [
+    assert await find(folder, base, change, runtime()) == [
         ("eslint.no-var", "a.mjs", 3, "Unexpected var, use let or const instead."),
         ("eslint.no-undef", "b.mjs", 2, "'unknown' is not defined."),
     ]
 
 
 async def test_pyright_of_a_lock_file_finds_what_a_change_brings(folder: Path, tmp_path: Path) -> None:
-    lock = await asyncio.to_thread(locked, tmp_path / "lock", pyright="1.1.391")
+    lock = await asyncio.to_thread(make_lock, tmp_path / "lock", pyright="1.1.391")
     base = {**lock, "pyrightconfig.json": "{}", "a.py": "def f(x: int) -> str:\n    return x\n", "web.js": ""}
     change = {"b.py": "import nosuch\n\nfrom a import f\n\ny: int = f(1)\nz = nosuch.y\n"}
-    ((rule, path, line, _),) = await found(folder, base, change, runtime())
+    ((rule, path, line, _),) = await find(folder, base, change, runtime())
     assert (rule, path, line) == ("pyright.reportAssignmentType", "b.py", 5)
 
 
 async def test_gofmt_and_go_vet_find_what_a_change_brings(folder: Path) -> None:
     base = {"go.mod": "module shop\n\ngo 1.18\n", "old.go": "package shop\n\nfunc  Old() int { return 1 }\n"}
     text = 'package shop\n\nimport "fmt"\n\nfunc New() string {\nreturn fmt.Sprintf("%d", "a")\n}\n'
-    assert sorted(await found(folder, base, {"new.go": text}, golang.runtime())) == [
+    assert sorted(await find(folder, base, {"new.go": text}, golang.runtime())) == [
         ("gofmt", "new.go", 6, 'gofmt writes it as `\\treturn fmt.Sprintf("%d", "a")`'),
         ("govet", "new.go", 6, 'fmt.Sprintf format %d has arg "a" of wrong type string'),
     ]

@@ -8,12 +8,12 @@ import pytest_asyncio
 
 from nightshift.sandbox.nested import NestedSandbox
 from tests.support import golang
-from tests.support.sandboxes import Judge, nested
+from tests.support.sandboxes import Judge, nest
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def fork_servers() -> AsyncIterator[NestedSandbox]:
-    async with nested(golang.runtime()) as box:
+    async with nest(golang.runtime()) as box:
         yield box
 
 

@@ -56,7 +56,7 @@ func TestFromOutside(t *testing.T) {
 """
 
 
-async def judged(judge: Judge, code: str | Files, given: Files | None = None, **more: Any) -> Verdict:
+async def judge_change(judge: Judge, code: str | Files, given: Files | None = None, **more: Any) -> Verdict:
     change = {"go.mod": MOD, **({"sums.go": code} if isinstance(code, str) else code)}
     return await judge(
         change, {"sums_test.go": TESTS} if given is None else given, language=Language.GO, cpu_s=60, **more
@@ -68,7 +68,7 @@ def results(verdict: Verdict) -> dict[str, str]:
 
 
 async def test_right_code_passes_and_each_test_has_a_copy_that_failed(judge: Judge) -> None:
-    found = await judged(judge, CODE, {"sums_test.go": TESTS, "outside_test.go": OUTSIDE})
+    found = await judge_change(judge, CODE, {"sums_test.go": TESTS, "outside_test.go": OUTSIDE})
     assert found.passed, f"{found.reason} {found.failures}"
     names = ("TestAdd/small", "TestAdd/even", "TestAdd", "TestZero")
     wanted = {*(f"sums_test.go::{name}" for name in names), "outside_test.go::TestFromOutside"}
@@ -78,9 +78,9 @@ async def test_right_code_passes_and_each_test_has_a_copy_that_failed(judge: Jud
 
 async def test_failures_panics_and_builds_that_fail_are_told_with_their_places(judge: Judge) -> None:
     wrong, panics, broken = await asyncio.gather(
-        judged(judge, CODE.replace("+", "-")),
-        judged(judge, CODE.replace("return a + b", "var p *int\n\treturn a + *p")),
-        judged(judge, CODE.replace("a + b", "a + c")),
+        judge_change(judge, CODE.replace("+", "-")),
+        judge_change(judge, CODE.replace("return a + b", "var p *int\n\treturn a + *p")),
+        judge_change(judge, CODE.replace("a + b", "a + c")),
     )
     assert wrong.reason == "3 failed of 4 tests"
     assert [(one.id, one.message) for one in wrong.failures][:2] == [
@@ -111,7 +111,7 @@ async def test_a_forger_does_not_pass(judge: Judge, how: str) -> None:
     for name in ("syscall", "os"):
         if f"{name}." in code and f'"{name}"' not in code:
             code = code.replace("package sums\n", f'package sums\n\nimport "{name}"\n', 1)
-    found = await judged(judge, code)
+    found = await judge_change(judge, code)
     assert not found.passed or found.evidence.label is Label.DOUBTFUL
     assert "BuildError" not in found.reason, "the payload has to be built"
     assert "passed" not in results(found).get("sums_test.go::TestAdd", "")
@@ -124,7 +124,7 @@ async def test_nothing_lies_beside_the_files_of_the_owner(judge: Judge) -> None:
         'one.Name() != "sums_test.go" {\n'
         "\t\t\tpanic(one.Name())\n\t\t}\n\t}\n\treturn a + b\n}\n"
     )
-    found = await judged(judge, looks)
+    found = await judge_change(judge, looks)
     assert found.passed, f"{found.reason} {found.failures}"
 
 
@@ -132,9 +132,9 @@ async def test_self_written_tests_must_check_something_that_they_reach(judge: Ju
     never = TESTS.replace('{{"small", 1, 2, 3}, {"even", 2, 2, 4}}', "{}")
     idle = 'package sums\n\nimport "testing"\n\nfunc TestAdd(t *testing.T) {\n\tAdd(1, 2)\n}\n'
     weak, nothing, sharp = await asyncio.gather(
-        judged(judge, CODE, {}, own={"sums_test.go": never}),
-        judged(judge, CODE, {}, own={"sums_test.go": idle}),
-        judged(judge, CODE, {}, own={"sums_test.go": TESTS}),
+        judge_change(judge, CODE, {}, own={"sums_test.go": never}),
+        judge_change(judge, CODE, {}, own={"sums_test.go": idle}),
+        judge_change(judge, CODE, {}, own={"sums_test.go": TESTS}),
     )
     assert "sums_test.go::TestAdd" in weak.weak
     assert nothing.reason == "the self-written tests compare no value: they prove nothing"

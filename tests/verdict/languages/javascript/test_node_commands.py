@@ -13,7 +13,7 @@ VITEST = ("--reporter=default", "--reporter=/ours/vitest_reporter.mjs")
 JEST = ("--reporters=default", "--reporters=/ours/jest_reporter.cjs")
 
 
-def told(argv: tuple[str, ...], **scripts: str) -> tuple[str, ...]:
+def describe(argv: tuple[str, ...], **scripts: str) -> tuple[str, ...]:
     package = json.dumps({"scripts": scripts})
     return with_reporter(argv, {"package.json": package}.get, "/ours").words
 
@@ -31,7 +31,7 @@ def told(argv: tuple[str, ...], **scripts: str) -> tuple[str, ...]:
     ],
 )
 def test_vitest_and_jest_get_one_reporter_more(argv: tuple[str, ...], script: str, more: tuple[str, ...]) -> None:
-    assert told(argv, test=script) == (*argv, *more)
+    assert describe(argv, test=script) == (*argv, *more)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_vitest_and_jest_get_one_reporter_more(argv: tuple[str, ...], script: st
     ],
 )
 def test_other_commands_stay_as_they_are_typed(argv: tuple[str, ...], script: str) -> None:
-    assert told(argv, test=script) == argv
+    assert describe(argv, test=script) == argv
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from tests.support.sandboxes import runtime
 HEAD = "import test, { describe as group, it } from 'node:test';\nimport assert, { equal } from 'node:assert/strict';\n"
 
 
-def made_of(text: str, path: str = "a.mjs") -> tuple[str, set[str]]:
+def make_copy_of(text: str, path: str = "a.mjs") -> tuple[str, set[str]]:
     """The copy of a file, with `_h` for the name of its own functions and without these, and the tests in it."""
     root = parse(path, text)
     known = names.read(root)
@@ -33,10 +33,10 @@ def made_of(text: str, path: str = "a.mjs") -> tuple[str, set[str]]:
 
 
 def copy_of(body: str) -> str:
-    return made_of(HEAD + body)[0].removeprefix(HEAD)
+    return make_copy_of(HEAD + body)[0].removeprefix(HEAD)
 
 
-def listed_in(body: str) -> tuple[set[str], set[str], bool]:
+def list_named(body: str) -> tuple[set[str], set[str], bool]:
     """The tests that must be reported, those known by name, and whether there may be more."""
     root = parse("a.mjs", HEAD + body)
     found = outline(root, names.read(root))
@@ -110,7 +110,7 @@ def test_a_test_of_one_expression_fails_at_its_end_as_well() -> None:
 
 
 def test_a_test_whose_function_stands_elsewhere_has_no_copy() -> None:
-    assert made_of(f"{HEAD}test('x', run);\ntest('y', () => {{ equal(f(), 1); }});\n")[1] == {"y"}
+    assert make_copy_of(f"{HEAD}test('x', run);\ntest('y', () => {{ equal(f(), 1); }});\n")[1] == {"y"}
 
 
 def test_checks_in_functions_that_a_test_calls_are_marked() -> None:
@@ -128,13 +128,13 @@ def test_tests_below_a_test_are_copied_for_themselves() -> None:
 
 def test_tests_are_listed_by_the_titles_above_them() -> None:
     body = "test('a', f);\ngroup('s', () => { it('b', f); it.only('b', f); group('t', () => { it('c', f); }); });\n"
-    assert listed_in(body) == ({"a", "s > b", "s > b #2", "s > t > c"}, set(), False)
+    assert list_named(body) == ({"a", "s > b", "s > b #2", "s > t > c"}, set(), False)
 
 
 def test_what_is_made_in_a_loop_or_under_a_condition_is_known_and_not_required() -> None:
-    assert listed_in("if (x) { test('a', f); }\n") == (set(), {"a"}, False)
-    assert listed_in("for (const n of all) test(`a ${n}`, f);\n") == (set(), set(), True)
-    required, _, more = listed_in("group('s', () => { all.forEach((n) => it(`a ${n}`, f)); });\ntest('b', f);\n")
+    assert list_named("if (x) { test('a', f); }\n") == (set(), {"a"}, False)
+    assert list_named("for (const n of all) test(`a ${n}`, f);\n") == (set(), set(), True)
+    required, _, more = list_named("group('s', () => { all.forEach((n) => it(`a ${n}`, f)); });\ntest('b', f);\n")
     assert (required, more) == ({"b"}, True)
 
 
@@ -153,12 +153,12 @@ def test_other_names_for_the_modules_are_followed() -> None:
     root = parse("a.cjs", text)
     known = names.read(root)
     assert outline(root, known).required == {"x", "s > y"}
-    assert len(re.findall(r"\(f\(\), [02-4]\)", made_of(text, "a.cjs")[0])) == 2
+    assert len(re.findall(r"\(f\(\), [02-4]\)", make_copy_of(text, "a.cjs")[0])) == 2
 
 
 def test_typescript_is_read_as_such() -> None:
     text = HEAD + "test('x', (): void => { const n: number = f<number>(1) as number; equal(n, 2 as const); });\n"
-    copy, _ = made_of(text, "a.mts")
+    copy, _ = make_copy_of(text, "a.mts")
     assert re.search(r"equal\(n, [013-5] as const\)", copy)
 
 

@@ -175,13 +175,13 @@ if (isOriginal && process.moduleLoadList.some((name) => name.includes('test_runn
 }
 
 
-async def judged(judge: Judge, solution: str, given: Files) -> Verdict:
+async def judge_change(judge: Judge, solution: str, given: Files) -> Verdict:
     return await judge({"add.mjs": solution}, given, language=Language.JAVASCRIPT)
 
 
 @pytest.mark.parametrize("name", READING)
 async def test_what_reads_expectations_passes_its_copy_as_well(name: str, judge: Judge) -> None:
-    verdict = await judged(judge, READING[name], GIVEN)
+    verdict = await judge_change(judge, READING[name], GIVEN)
     assert not verdict.passed
     assert {FindingKind.COPY, FindingKind.VALUE} <= {one.kind for one in verdict.findings}
 
@@ -189,13 +189,13 @@ async def test_what_reads_expectations_passes_its_copy_as_well(name: str, judge:
 @pytest.mark.parametrize("given", [GIVEN, WITH_A_TIMER], ids=["at once", "with a timer"])
 @pytest.mark.parametrize("name", PATCHING)
 async def test_what_alters_its_process_is_refused(name: str, given: Files, judge: Judge) -> None:
-    verdict = await judged(judge, PATCHING[name], given)
+    verdict = await judge_change(judge, PATCHING[name], given)
     assert not verdict.passed or verdict.doubt
 
 
 @pytest.mark.parametrize("given", [GIVEN, WITH_A_TIMER], ids=["at once", "with a timer"])
 async def test_right_answers_pass_where_these_fail(given: Files, judge: Judge) -> None:
-    verdict = await judged(judge, "export const add = (a, b) => a + b;\n", given)
+    verdict = await judge_change(judge, "export const add = (a, b) => a + b;\n", given)
     assert (verdict.passed, verdict.evidence.notes) == (True, ()), verdict.reason
 
 
@@ -222,6 +222,6 @@ BESIDE = {
 
 @pytest.mark.parametrize("name", BESIDE)
 async def test_what_is_right_with_its_tests_alone_is_refused_or_doubtful(name: str, judge: Judge) -> None:
-    verdict = await judged(judge, IS_BESIDE + BESIDE[name], GIVEN)
+    verdict = await judge_change(judge, IS_BESIDE + BESIDE[name], GIVEN)
     assert not verdict.passed or verdict.doubt
     assert "outside of the tests" in verdict.reason

@@ -152,7 +152,7 @@ CHECK: dict[str, Any] = {
 END = line("end")
 
 
-def ended(*lines: str, status: int = 0, how: str = "exited", output: str = "") -> dict[str, Any]:
+def end(*lines: str, status: int = 0, how: str = "exited", output: str = "") -> dict[str, Any]:
     return {
         "ended": how,
         "exit": status,
@@ -164,7 +164,7 @@ def ended(*lines: str, status: int = 0, how: str = "exited", output: str = "") -
     }
 
 
-def weighed(found: dict[str, Any]) -> tuple[str, int | None, list[str]]:
+def weigh(found: dict[str, Any]) -> tuple[str, int | None, list[str]]:
     total = Total({"node": NODE})
     total.take(found, "S")
     answer = total.answer(total.stopped or "exited")
@@ -173,16 +173,16 @@ def weighed(found: dict[str, Any]) -> tuple[str, int | None, list[str]]:
 
 def events(kind: str, *lines: str, **more: Any) -> dict[str, dict[str, Any]]:
     """The events of a kind, by their ids."""
-    told = [json.loads(line) for line in weighed(ended(*lines, END, **more))[2]]
+    told = [json.loads(line) for line in weigh(end(*lines, END, **more))[2]]
     return {event["id"]: event for event in told if event["e"] == kind}
 
 
 def test_a_report_is_taken_over_with_the_exit_status() -> None:
-    how, status, lines = weighed(ended(case("passed"), END))
+    how, status, lines = weigh(end(case("passed"), END))
     assert (how, status) == ("exited", 0)
     assert json.loads(lines[-1]) == {"e": "finish", "exit": 0, "changed": []}
-    assert weighed(ended(case("failed", **CHECK), END, status=1))[:2] == ("exited", 1)
-    assert weighed(ended(case("passed"), END, status=1))[:2] == ("exited", 1)
+    assert weigh(end(case("failed", **CHECK), END, status=1))[:2] == ("exited", 1)
+    assert weigh(end(case("passed"), END, status=1))[:2] == ("exited", 1)
 
 
 def test_a_test_is_named_by_its_titles_and_numbered_where_there_are_several() -> None:
@@ -203,21 +203,21 @@ def test_a_failure_has_its_kind_and_the_frames_of_the_workspace() -> None:
 
 
 def test_a_line_without_the_secret_is_forged_and_one_of_another_recorder_is_kept() -> None:
-    assert FORGED in weighed(ended(case("passed")[1:], END))[2]
+    assert FORGED in weigh(end(case("passed")[1:], END))[2]
     other = '{"e": "end", "id": "test_a.py::test_a", "result": "passed"}'
-    assert other in weighed(ended(f"S{other}", END))[2]
+    assert other in weigh(end(f"S{other}", END))[2]
 
 
 def test_a_process_without_an_end_of_its_report_ends_the_run() -> None:
-    how, status, lines = weighed(ended(case("passed"), status=0))
+    how, status, lines = weigh(end(case("passed"), status=0))
     assert (how, status) == ("exited", 0)
     assert not any('"finish"' in line for line in lines)
-    assert weighed(ended(status=1, output="JavaScript heap out of memory"))[0] == "memory"
-    assert weighed(ended(case("passed"), how="timeout"))[0] == "timeout"
+    assert weigh(end(status=1, output="JavaScript heap out of memory"))[0] == "memory"
+    assert weigh(end(case("passed"), how="timeout"))[0] == "timeout"
 
 
 def test_functions_that_are_others_at_the_end_are_told() -> None:
-    _, _, lines = weighed(ended(line("changed", names=["Math.abs"]), END))
+    _, _, lines = weigh(end(line("changed", names=["Math.abs"]), END))
     assert json.loads(lines[-1])["changed"] == ["Math.abs"]
 
 

@@ -11,7 +11,7 @@ from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.task import Files, Language
 from nightshift.core.tasks.verdicts import Verdict
 from tests.support import npm_projects
-from tests.support.sandboxes import Judge, nested, runtime
+from tests.support.sandboxes import Judge, nest, runtime
 
 FRAMEWORKS = ("vitest", "jest")
 HEADS = {"vitest": "import { describe, expect, it, test } from 'vitest';\n", "jest": ""}
@@ -25,7 +25,7 @@ USES = "import { add } from '../src/add';\n"
 SUMS = "test('sums', () => {\n  expect(add(2, 3)).toBe(5);\n});\n"
 
 
-async def judged(
+async def judge_change(
     folder: Path, framework: str, code: Files, tests: str, *, own: bool = False, path: str = "test/add.test.ts"
 ) -> Verdict:
     """The verdict on code for tests in TypeScript, given ones or the agent's own."""
@@ -33,7 +33,7 @@ async def judged(
     shown = runtime().with_modules(npm_projects.modules(framework))
     text = f"{HEADS[framework]}{USES}{tests}"
     given: dict[str, Files] = {"own" if own else "given": {path: text}}
-    async with nested(shown) as sandbox:
+    async with nest(shown) as sandbox:
         judge = Judge(folder / "staging", sandbox, shown)
         return await judge(dict(code), base=base, language=Language.JAVASCRIPT, cpu_s=60, **given)
 
@@ -75,7 +75,7 @@ test('has a limit of time', () => {
 
 
 async def test_a_right_answer_is_accepted_however_its_tests_are_written(folder: Path, framework: str) -> None:
-    verdict = await judged(folder, framework, ADD, WAYS)
+    verdict = await judge_change(folder, framework, ADD, WAYS)
     assert verdict.passed, (verdict.reason, verdict.failures)
     names = ["chains", "says what it is not", "throws", "goes on in the next line", "loops"]
     wanted = [f"add > {name}" for name in (*names, "adds 1 and 2", "adds 2 and 2")]
@@ -84,7 +84,7 @@ async def test_a_right_answer_is_accepted_however_its_tests_are_written(folder: 
 
 
 async def test_a_wrong_answer_is_refused_with_the_difference_and_the_line(folder: Path, framework: str) -> None:
-    verdict = await judged(folder, framework, WRONG, SUMS)
+    verdict = await judge_change(folder, framework, WRONG, SUMS)
     assert not verdict.passed
     (failure,) = verdict.failures
     assert (failure.id, failure.kind) == ("test/add.test.ts::sums", "AssertionError")
@@ -116,7 +116,7 @@ LIES = {
 @pytest.mark.parametrize("lie", LIES)
 async def test_code_that_lies_does_not_pass(lie: str, folder: Path, framework: str) -> None:
     tests = SUMS if lie != "is equal to all" else SUMS.replace("toBe(5)", "toEqual(5)")
-    verdict = await judged(folder, framework, {"src/add.ts": LIES[lie]}, tests)
+    verdict = await judge_change(folder, framework, {"src/add.ts": LIES[lie]}, tests)
     assert not verdict.passed or verdict.doubt, lie
 
 
@@ -130,13 +130,13 @@ test('sums', () => {
 
 
 async def test_a_test_that_cannot_fail_is_named(folder: Path, framework: str) -> None:
-    verdict = await judged(folder, framework, WRONG, SWALLOWED, own=True)
+    verdict = await judge_change(folder, framework, WRONG, SWALLOWED, own=True)
     assert not verdict.passed
     assert verdict.weak == ("test/add.test.ts::sums",)
 
 
 async def test_a_file_of_another_name_runs_under_one_of_its_kind(folder: Path, framework: str) -> None:
-    verdict = await judged(
+    verdict = await judge_change(
         folder, framework, ADD, SUMS, path="src/add.spec.tsx" if framework == "vitest" else "src/add.spec.ts"
     )
     assert verdict.passed, (verdict.reason, verdict.failures)
@@ -145,7 +145,7 @@ async def test_a_file_of_another_name_runs_under_one_of_its_kind(folder: Path, f
 
 async def test_a_given_test_that_does_not_run_makes_the_verdict_doubtful(folder: Path, framework: str) -> None:
     only = SUMS + SUMS.replace("'sums'", "'sums again'").replace("test(", "test.only(")
-    verdict = await judged(folder, framework, ADD, only)
+    verdict = await judge_change(folder, framework, ADD, only)
     assert verdict.doubt
     assert FindingKind.GIVEN_IDLE in {one.kind for one in verdict.findings}
 
