@@ -21,13 +21,13 @@ import time
 
 import numpy as np
 
-from nightshift.remote.hub.nodes import Node, join
 from nightshift.remote.hub.vectors import HubVectors
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import elsewhere
 from nightshift.storage.memory.vector_index import VectorIndex, VectorStore
-from tests.support.postgres import EMBEDDED, PostgresServer, hub
+from tests.support.postgres import EMBEDDED, PostgresServer
+from tests.support.postgres import shared as shared_at
 
 AT = "2026-03-01T12:00:00.000000Z"
 BATCH, SEARCHES, NEAREST = 500, 20, 20
@@ -36,8 +36,7 @@ BATCH, SEARCHES, NEAREST = 500, 20, 20
 def measure(server: PostgresServer, folder: Path, count: int, dims: int) -> None:
     vectors = np.random.default_rng(1).standard_normal((count, dims)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    with hub(server.database()) as connections, Database(folder / f"{count}.sqlite") as db:
-        join(connections, Node(id="a", name="a"))
+    with shared_at(server.database()) as database, Database(folder / f"{count}.sqlite") as db:
         keys = [f"key {item}" for item in range(1, count + 1)]
         insert = "INSERT INTO failures (id, signature, error, solved, created_at, fixed_at) VALUES (?, ?, '', 1, ?, ?)"
 
@@ -46,8 +45,8 @@ def measure(server: PostgresServer, folder: Path, count: int, dims: int) -> None
             elsewhere.name(conn, [(("failure", item), key) for item, key in enumerate(keys, 1)])
 
         db.write(learn).result()
-        connections.rows("SELECT share_lessons('a', %s::text[], %s::text[])", (keys, keys))
-        local, shared = VectorIndex(db, "model"), HubVectors(connections, "a", db, "model", dims)
+        database.rows("SELECT share_lessons('a', %s::text[], %s::text[])", (keys, keys))
+        local, shared = VectorIndex(db, "model"), HubVectors(database, "a", db, "model", dims)
         for start in range(0, count, BATCH):
             local.add("failure", list(range(start + 1, min(start + BATCH, count) + 1)), vectors[start : start + BATCH])
         began = time.perf_counter()

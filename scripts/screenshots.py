@@ -24,12 +24,17 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, Page
 
+from nightshift.core.tasks.states import Status
+from nightshift.remote.hub.nodes import nodes
 from nightshift.server.pages.page_table import PAGES
 from tests.support.answers import job
 from tests.support.browser import LIVE, NARROW, WIDE, chromium, context_of, draw
-from tests.support.daemon import until
+from tests.support.daemon import Daemon, settings_for, until
+from tests.support.light_node import light_node
 from tests.support.long_home import lengthen
 from tests.support.seeded_home import SeededDaemon, build, start
+from tests.support.temporal import TemporalServer
+from tests.support.wire_server import WireServer
 
 TO = ROOT / "docs" / "screenshots"
 LOOKS = {"wide-light": (WIDE, False), "wide-dark": (WIDE, True), "narrow-light": (NARROW, False),
@@ -50,11 +55,44 @@ def busy_home() -> Iterator[SeededDaemon]:
             yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)
 
 
+HUB_TASKS = {
+    "Add a health check": None, "Write the changelog of the week": None, "Translate the imprint": None,
+    "Show prices with their tax": Status.DONE, "Read orders from CSV as well as JSON": Status.DONE,
+    "Let the basket keep what was in it over a restart": Status.FAILED, "Sort invoices by their due date": Status.DONE,
+}  # fmt: skip
+"""The titles of the tasks on the hub's page, and how each task ended: None waits or runs."""
+
+
+@contextmanager
+def hub_home() -> Iterator[Daemon]:
+    """A daemon that is one of three nodes."""
+    with tempfile.TemporaryDirectory(prefix="hub-") as name, WireServer() as models:
+        folder = Path(name)
+        labels = ["go", "gpu", "linux", "python", "repo:shop"]
+        says = {"url": "http://rack-01.example:5000", "version": "0.1.0", "busy": 1, "state": "working"}
+        with TemporalServer(folder / "temporal.db", namespaces=1) as server:
+            url, shop = server.ready(), "git@example.org:shop.git"
+            with light_node(url, "laptop", id="l", labels=["linux", "python"], slots=2, version="0.1.0"):
+                pass
+            with light_node(url, "rack-01", id="r", labels=labels, **says) as rack:
+                for number, (description, status) in enumerate(HUB_TASKS.items(), 100):
+                    rack.submit(description, needs=labels, priority=5 if status else 1, repository=shop, share=shop)
+                    if status:
+                        reason = "" if status is Status.DONE else "three iterations without a passing test"
+                        rack.end(rack.take(number), status, reason=reason)
+                rack.take(200)
+                settings = settings_for(models, HUB_URL=url, NODE_NAME="atelier")
+                with Daemon(folder / "home", settings) as daemon:
+                    until(lambda: "atelier" in {one.name for one in nodes(rack.connection) if one.is_up}, 60)
+                    until(lambda: daemon.get("/healthz")["state"] == "idle", 60)
+                    yield daemon
+
+
 def addresses(seeded: SeededDaemon) -> dict[str, str]:
     """Return the address of each page."""
     report = max((seeded.snapshot.home / "reports").glob("*.md")).stem
     task = seeded.task("second_try")
-    return {page.name: page.path.format(task_id=task, name=report) for page in PAGES}
+    return {page.name: page.path.format(task_id=task, name=report) for page in PAGES if not page.needs_hub}
 
 
 def shoot(browser: Browser, url: str, pages: dict[str, str]) -> None:
@@ -84,8 +122,14 @@ def main() -> None:
         parser.error(f"there is no page {', '.join(sorted(unknown))}; there are {', '.join(names)}")
     TO.mkdir(exist_ok=True)
     chosen = chosen or names
-    with chromium("--force-color-profile=srgb", "--lang=en-GB") as browser, busy_home() as seeded:
-        shoot(browser, seeded.url, {name: path for name, path in addresses(seeded).items() if name in chosen})
+    of_hub = {page.name: page.path for page in PAGES if page.needs_hub and page.name in chosen}
+    with chromium("--force-color-profile=srgb", "--lang=en-GB") as browser:
+        if set(chosen) - set(of_hub):
+            with busy_home() as seeded:
+                shoot(browser, seeded.url, {n: at for n, at in addresses(seeded).items() if n in chosen})
+        if of_hub:
+            with hub_home() as daemon:
+                shoot(browser, daemon.url, of_hub)
     print(f"{len(LOOKS) * len(chosen)} pictures in {TO}")
 
 

@@ -46,6 +46,7 @@ from nightshift.config.reloaded import Reloaded
 from nightshift.core.clock import Clocks
 from nightshift.core.errors import ConfigError, UnknownWorker
 from nightshift.core.events import Emitter, Kind, Level
+from nightshift.core.hub import NodeState
 from nightshift.core.status import DaemonStatus, ModelStatus, Restart, lacks_model
 from nightshift.core.tasks.queueing import PauseState
 from nightshift.core.tasks.states import DaemonState
@@ -62,7 +63,6 @@ from nightshift.queue.intake.inbox import Inbox
 from nightshift.queue.intake.watcher import Watcher
 from nightshift.queue.status import INBOX_NOTICES, INBOX_TASKS, read_stored_status
 from nightshift.remote.forges.poller import Poller
-from nightshift.remote.hub.dispatcher import NodeState
 from nightshift.server.serving.host import Host
 
 log = logging.getLogger("nightshift")
@@ -223,7 +223,8 @@ class Daemon:
         member = open_hub(self._settings, self._store, self._services, self._node_state, lambda: host.url, stack)
         if member:
             self._services.landing = member.landing
-            self._services.models.share_budget(member.budget)
+            if member.budget:
+                self._services.models.share_budget(member.budget)
         return member
 
     def _hub_notice(self) -> str:
@@ -233,7 +234,7 @@ class Daemon:
         return f"This node works without its hub: {trouble}. Shared tasks wait; what is here goes on."
 
     def _node_state(self) -> NodeState:
-        """Describe this node for the hub; on the dispatcher's thread."""
+        """Describe this node for the hub; on any thread."""
         paused = self._store.queue.pause_state().paused
         takes = self._life is DaemonState.RUNNING and self._executor is not None and not paused
         slots = self._settings.worker_count if self._executor else 0

@@ -70,7 +70,12 @@ EXTRAS = {
         Extra(name="gpt4all", modules=("gpt4all",), purpose="models in files (GPT4All)", megabytes=215),
         Extra(name="llama_cpp", modules=("xllamacpp",), purpose="models in files (llama.cpp)", megabytes=120),
         Extra(name="docker", modules=("docker", "requests"), purpose="Docker as the sandbox", megabytes=5),
-        Extra(name="hub", modules=("psycopg", "psycopg_pool", "cryptography"), purpose="many machines", megabytes=25),
+        Extra(
+            name="hub",
+            modules=("temporalio", "psycopg", "psycopg_pool", "cryptography"),
+            purpose="many machines",
+            megabytes=75,
+        ),
         Extra(name="mcp", modules=("mcp",), purpose="assistants and editors (MCP)", megabytes=45),
     )
 }

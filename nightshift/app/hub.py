@@ -7,27 +7,30 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from nightshift.app.labels import machine_labels
 from nightshift.app.services import Services
 from nightshift.app.store import StoreServices
 from nightshift.config.load import Settings
+from nightshift.core.errors import HubError
 from nightshift.core.events import Emitter, Kind, Level
+from nightshift.core.hub import LandingPort, NodeState
 from nightshift.core.tasks.revisions import Workspace
 from nightshift.core.version import VERSION
 from nightshift.git.sharing import short
 from nightshift.queue.shared import share_waiting
-from nightshift.remote.hub.budget import HubBudget
-from nightshift.remote.hub.connection import HubConnections
-from nightshift.remote.hub.dispatcher import Dispatcher, NodeServices, NodeState
-from nightshift.remote.hub.landing import Landing
+from nightshift.remote.hub.budget import HubBudget, beat
+from nightshift.remote.hub.database import SharedDatabase
 from nightshift.remote.hub.lessons import LessonExchange
-from nightshift.remote.hub.nodes import Node
 from nightshift.remote.hub.repositories import WORKSPACE, SharedRepositories, label_of
-from nightshift.remote.hub.signing import NodeKey
+from nightshift.remote.hub.shared_schema import check
 from nightshift.remote.hub.vectors import SharedVectors
 from nightshift.storage.db import repositories as used_repositories
 from nightshift.storage.memory.store import LongTermMemory
+
+if TYPE_CHECKING:
+    from nightshift.remote.hub.dispatcher import Dispatcher
 
 STATE_KEY = "hub_node"
 BUDGET_KEY = "hub_budget"
@@ -35,12 +38,11 @@ BUDGET_KEY = "hub_budget"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubMember:
-    """A daemon as a node: what attempts land with, what calls may cost, and the thread that talks to the hub."""
+    """A daemon as a node: the thread that talks to the hub, what attempts land with, and what calls may cost."""
 
-    connections: HubConnections
     dispatcher: Dispatcher
-    landing: Landing
-    budget: HubBudget
+    landing: LandingPort
+    budget: HubBudget | None
 
 
 def open_hub(
@@ -57,54 +59,98 @@ def open_hub(
         settings: those of this daemon.
         store: the database and what stands on it.
         services: repositories and memory.
-        state: what this node does now; called on the dispatcher's thread.
+        state: what this node does now; called on any thread.
         url: where its dashboard is.
         stack: closes what is opened.
 
     Raises:
-        ExtraMissing: the packages that speak with PostgreSQL are not installed.
+        ExtraMissing: the packages that speak with the hub are not installed.
     """
     if settings.hub_url is None:
         return None
-    connections = HubConnections(settings.hub_url.get_secret_value())
-    stack.callback(connections.close)
+    # An extra: these modules import Temporal's SDK.
+    from nightshift.remote.hub.connection import HubConnection  # noqa: PLC0415
+
+    connection = HubConnection(settings.hub_url)
+    stack.callback(connection.close)
+    from nightshift.remote.hub.dispatcher import Dispatcher, NodeServices  # noqa: PLC0415
+    from nightshift.remote.hub.landing import Landing  # noqa: PLC0415
+    from nightshift.remote.hub.signing import NodeKey  # noqa: PLC0415
+    from nightshift.remote.hub.workflows import Presence  # noqa: PLC0415
+
     clones = settings.hub_dir / "clones"
     found = SharedRepositories(services.git, clones, lambda: used_repositories.list_used(store.db.reader()))
-    node = Node(
+    node = Presence(
         id=_node_id(store),
         name=node_name(settings),
-        labels=tuple(labels(settings, found)),
+        labels=sorted(set(labels(settings, found))),
         url=settings.node_url or url(),
         version=VERSION,
+        lease_s=settings.hub_lease_s,
     )
     emitter = Emitter(store.events.emit)
 
     def report(text: str) -> None:
         emitter.emit(Kind.HUB_TASK, text, level=Level.WARNING)
 
+    database = _database(settings, stack)
+    share = (lambda: None) if database is None else _sharing(
+        database, node.id, settings.hub_lease_s, store, services.memory, found, report
+    )  # fmt: skip
     node_services = NodeServices(
-        queue=store.queue, repositories=found, state=state, emit=store.events.emit,
-        share_lessons=_lessons_shared(connections, node.id, store, services.memory, found, report),
+        queue=store.queue, repositories=found, state=state, emit=store.events.emit, mask=store.mask,
+        share_lessons=share,
     )  # fmt: skip
     key = NodeKey(settings.hub_dir / "key")
-    dispatcher = Dispatcher(connections, node, key, node_services, settings.hub_lease_s)
-    landing = Landing(
-        connections, dispatcher.hub, key, lambda workspace: _line(found, workspace), settings.hub_lease_s, report
-    )
+    dispatcher = Dispatcher(connection, node, key, node_services)
+    landing = Landing(connection, node.id, key, lambda workspace: _line(found, workspace), settings.hub_lease_s, report)
     store.queue.shares = found.shares
     store.queue.apply(share_waiting).result()  # before a worker could begin one
     stack.callback(store.events.subscribe(dispatcher.on_events))
-    budget = HubBudget(
-        connections,
-        node.id,
-        is_set=bool(store.state.get(BUDGET_KEY)),
+    budget = None if database is None else HubBudget(
+        database, node.id, is_set=bool(store.state.get(BUDGET_KEY)),
         remember=lambda is_set: store.state.set(BUDGET_KEY, is_set),
-    )
-    return HubMember(connections=connections, dispatcher=dispatcher, landing=landing, budget=budget)
+    )  # fmt: skip
+    return HubMember(dispatcher=dispatcher, landing=landing, budget=budget)
+
+
+def _database(settings: Settings, stack: ExitStack) -> SharedDatabase | None:
+    if settings.hub_database_url is None:
+        return None
+    database = SharedDatabase(settings.hub_database_url.get_secret_value())
+    stack.callback(database.close)
+    return database
+
+
+def _sharing(
+    database: SharedDatabase,
+    node: str,
+    lease_s: float,
+    store: StoreServices,
+    memory: LongTermMemory,
+    found: SharedRepositories,
+    report: Callable[[str], None],
+) -> Callable[[], None]:
+    """Return a function that shares lessons and budget; a database that is away is told of once, and ends no turn."""
+    share, trouble = _lessons_shared(database, node, store, memory, found, report), ""
+
+    def turn() -> None:
+        nonlocal trouble
+        try:
+            check(database)
+            beat(database, node, lease_s)
+            share()
+            trouble = ""
+        except HubError as error:
+            if str(error) != trouble:
+                report(f"{error}; lessons are shared later")
+            trouble = str(error)
+
+    return turn
 
 
 def _lessons_shared(
-    connections: HubConnections,
+    database: SharedDatabase,
     node: str,
     store: StoreServices,
     memory: LongTermMemory,
@@ -113,10 +159,10 @@ def _lessons_shared(
 ) -> Callable[[], None]:
     """Return a function that sends and takes lessons and vectors; memory searches the hub's vectors from now on."""
     lessons = LessonExchange(
-        connections, node, db=store.db, state=store.state, mask=store.mask, repositories=found, hear=memory.hear,
+        database, node, db=store.db, state=store.state, mask=store.mask, repositories=found, hear=memory.hear,
         report=report,
     )  # fmt: skip
-    vectors = SharedVectors(connections, node, store.db)
+    vectors = SharedVectors(database, node, store.db)
     memory.search_beside(vectors.of)
 
     def turn() -> None:

@@ -30,6 +30,7 @@ from nightshift.config.load import Settings
 from nightshift.config.places import IS_CHECKOUT
 from nightshift.core.clock import Clock
 from nightshift.core.code.dependencies import ImportCache
+from nightshift.core.hub import LandingPort
 from nightshift.core.ports import ChangeCheck, Sandbox
 from nightshift.core.tasks.remarks import Gravity
 from nightshift.core.tasks.revisions import Author
@@ -39,7 +40,6 @@ from nightshift.git.manager import GitManager
 from nightshift.maintenance.program_files import ProgramFiles
 from nightshift.models.chain import phase_routes
 from nightshift.models.gateway import ModelHandler
-from nightshift.remote.hub.landing import Landing
 from nightshift.remote.mcp_client.client import ServerTools
 from nightshift.remote.mcp_client.servers import McpServer, servers_of
 from nightshift.sandbox.pool import Warmed, warm
@@ -205,7 +205,7 @@ class Services:
         self.memory: LongTermMemory = make_memory(settings, store, self.extras, stack, clock)
         stack.callback(self.extras.close)  # before memory is closed, which waits for whoever waits for an extra
         self.git = make_git(settings, store, clock)
-        self.landing: Landing | None = None
+        self.landing: LandingPort | None = None
         self.prepared = asyncio.Event()
         self.merge_locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
         stack.callback(self.git.close)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nightshift.app.environments import list_environments
+from nightshift.app.hub_client import hub_client
 from nightshift.app.maintenance import Reporter
 from nightshift.app.outlook import work_settings
 from nightshift.app.services import Services
@@ -141,6 +142,9 @@ def open_web(
     """
     repositories = RepositoryWatch(settings, store.db, services.git, utc_now)
     stack.callback(repositories.stop)
+    hub = hub_client(settings(), store.state)
+    if hub:
+        stack.callback(hub.close)
     context = AppContext(
         database=store.db,
         queue=store.queue,
@@ -170,6 +174,7 @@ def open_web(
         install_extra=services.extras.install,
         work=lambda: work_settings(settings()),
         ensure_extra=services.extras.ensure,
+        hub=hub,
     )
     return _start(_host(settings(), context), settings().port_file, stack)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 
 from nightshift.agent.kinds import asks_for_documents, kind_of
@@ -64,6 +65,8 @@ from nightshift.verdict.languages.authoring import CodeReader
 from nightshift.verdict.languages.repository_commands.find import find
 
 _MOST_DEPENDENCIES, _MOST_BUILT_ON = 20, 40
+_CLOCKS_APART = timedelta(days=1)
+"""So far clocks of nodes may differ; older commits of a number of the hub belong to another hub."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -432,7 +435,7 @@ class Attempt:
         """Open the workspace of the task: on the base and in the part of a stored state, else where it begins."""
         spec, git = self.task.spec, self.services.git
         task = self.task
-        since = None if task.hub_id else task.created_at  # clocks of nodes differ, and the hub's numbers are of one row
+        since = task.created_at - _CLOCKS_APART if task.hub_id else task.created_at
         whole = git.open(spec.repo, spec.base, task.id, spec.description, since, mark=task.mark)
         if self._kept.target and not (spec.base or whole.is_own):
             whole = self._aim(whole, self._kept.target)

@@ -15,6 +15,7 @@ from nightshift.agent.tools.corpus import CorpusCache
 from nightshift.core.clock import Clock, utc_now
 from nightshift.core.code.dependencies import ImportCache
 from nightshift.core.code.environments import EnvironmentStore
+from nightshift.core.hub import LandingPort
 from nightshift.core.ports import ChangeCheck, Memory, ServerTools, Shell, Suite
 from nightshift.core.tasks.held_out import SHARE
 from nightshift.core.tasks.repository_settings import RepositorySettings
@@ -23,7 +24,6 @@ from nightshift.core.text.masking import Masker
 from nightshift.git.manager import GitManager
 from nightshift.models.gateway import ModelHandler
 from nightshift.queue.manager import QueueManager
-from nightshift.remote.hub.landing import Landing
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import StateStore
@@ -92,7 +92,7 @@ class AttemptServices:
     """Says why this machine cannot judge a task; empty where it can."""
     exchanged: Callable[[], str] = lambda: ""
     """Says that files of the program were exchanged, so that what it loads now is of another version."""
-    landing: Landing | None = None
+    landing: LandingPort | None = None
     """Lets one node at a time move a branch that several share; None where this machine belongs to no hub."""
     merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     """One for each repository (its `.git` folder): whoever moves its target branch holds it."""

@@ -16,10 +16,10 @@ from nightshift.attempt.regression import WithRegression
 from nightshift.attempt.uninterrupted import run_to_end
 from nightshift.core.errors import Parked, RemoteAway
 from nightshift.core.events import Kind
+from nightshift.core.hub import LandingPort, Turn, Waiting
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
-from nightshift.remote.hub.landing import Landing, Turn, Waiting
 
 REMOTE_S = 60.0
 """While the remote cannot be reached, what is ready to land is tried again after so long."""
@@ -58,7 +58,7 @@ class SharedIntegration(Integration):
             raise Parked(f"it is ready to land, and waits for the remote: {error}", until) from error
 
     async def _land_in_turn(
-        self, landing: Landing, workspace: Workspace, commit: Commit, state: AttemptState
+        self, landing: LandingPort, workspace: Workspace, commit: Commit, state: AttemptState
     ) -> Landed | Reopened:
         """Offer a commit to whoever lands next, wait for the turn of this node, and land."""
         git, offered = self.services.git, ""

@@ -539,16 +539,17 @@ def _memory() -> Group:
 
 
 def _hub() -> Group:
-    """Steers the queue that several machines share; it asks PostgreSQL, so no daemon need run."""
+    """Steers what several machines share; it asks the server, so no daemon need run."""
     commands = [
-        _command("init", "Make the hub's schema, or bring it up to date.\n\nRun it as the database's owner; it says "
-                 "how nodes log in with fewer rights."),
+        _command("init", "Make Temporal's namespace ready, and the shared database if there is one.\n\nRun it as the "
+                 "database's owner; it says how nodes log in with fewer rights."),
+        _command("dev", "Run the packaged Temporal server, to try a hub on one machine.",
+                 _option("--port", type=Whole(60_000), default=7233, metavar="N", help="Where it listens.")),
         _command("status", "Nodes, tasks by status, the newest failures.", epilog=HUB_HEALTH),
         _command("nodes", "All nodes: what they are, and what they do."),
         _command("drain", "Let a node take nothing new; what it has goes on.",
                  _argument("node", metavar="NODE"), _flag("--undo", help="It takes tasks again.")),
-        _command("remove", "Let a node never come back: others have its tasks.\n\nRun it as the database's owner. "
-                 "The node's user is shut out where no other node uses it.",
+        _command("remove", "Let a node never come back: others have its tasks.",
                  _argument("node", metavar="NODE"), _flag("--undo", help="It may come again.")),
         _command("tasks", "The newest tasks of all nodes.", later=_which_tasks),
         _command("verify", "Tell by whom results are signed: of a task, or of the newest that have ended.",
@@ -564,7 +565,7 @@ def _hub() -> Group:
         _command("answer", "Answer what a task asks: yes, no, or in words.", _argument("id", type=_NUMBER),
                  _argument("ask", type=_NUMBER), _argument("words", nargs=-1, required=True, metavar="WORDS")),
         _command("workspace", "Show or set the remote that the workspaces of all nodes follow.\n\nAn empty bare "
-                 "repository will do. Setting it takes the database's owner.",
+                 "repository will do.",
                  _argument("url", required=False, metavar="[ADDRESS]")),
         _command("budget", "Show or set what all nodes may spend together.\n\nSetting it takes the database's owner.",
                  _option("--day", "day_cost_usd", type=float, metavar="USD", help="In a day of UTC."),

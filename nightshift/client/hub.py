@@ -1,14 +1,14 @@
-"""`nightshift hub`: the queue that several machines share, made, looked at and steered, with or without a daemon."""
+"""`nightshift hub`: the tasks that several machines share, looked at and steered, with or without a daemon."""
 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from nightshift.client.errors import Exit
 from nightshift.client.output import Block, Cell, Fields, Lines, Table, Tone, cell, stamp
@@ -16,6 +16,7 @@ from nightshift.client.session import Session
 from nightshift.client.tasks import id_and_priority
 from nightshift.client.views import STATUS_TONE
 from nightshift.core.errors import ConfigError
+from nightshift.core.hub import Signed
 from nightshift.core.program import format_command
 from nightshift.core.tasks.reasons import cause_first
 from nightshift.core.tasks.states import Status
@@ -23,90 +24,161 @@ from nightshift.core.text.formats import duration, money
 from nightshift.storage.db.codec import plain
 
 if TYPE_CHECKING:
-    from nightshift.remote.hub.connection import HubConnections
-    from nightshift.remote.hub.nodes import NodeStatus
-    from nightshift.remote.hub.overview import Overview
+    from nightshift.core.hub import NodeStatus, Overview
+    from nightshift.remote.hub.connection import HubConnection
+    from nightshift.remote.hub.database import SharedDatabase
     from nightshift.remote.hub.queue import HubQueue
 
 NEWEST_FAILURES, VERIFIED = 5, 200
 NO_HUB = (
-    "hub_url: this machine belongs to no hub; set HUB_URL in the environment, or hub_url in config.yaml, to a "
-    "PostgreSQL database, such as postgresql://user:password@host/nightshift"
+    "hub_url: this machine belongs to no hub; set HUB_URL in the environment, or hub_url in config.yaml, to a Temporal "
+    "server, such as temporal://host:7233/default"
+)
+NO_DATABASE = (
+    "hub_database_url: the nodes share no budget; set HUB_DATABASE_URL to a PostgreSQL database, such as "
+    "postgresql://user:password@host/nightshift"
 )
 
 
 @contextmanager
-def open_hub(session: Session, *, checked: bool = True) -> Iterator[HubConnections]:
+def open_hub(session: Session, *, acts: bool = False) -> Iterator[HubConnection]:
     """The hub of the session's home.
 
     Args:
         session: whose settings name it.
-        checked: its schema must fit this program.
+        acts: workflows are to be changed, which takes a worker: this process is one meanwhile, as no node may be up.
 
     Raises:
         ConfigError: they name none.
         ExtraMissing: the packages for it are not installed, and are not to be.
         HubAway: it cannot be reached.
-        HubRefused: it has another version's schema, or none.
+        HubRefused: it refuses, or is not ready for this program.
     """
     url = session.settings.hub_url
     if url is None:
         raise ConfigError([NO_HUB])
+    _ensure_extra(session)
+    from nightshift.remote.hub.connection import HubConnection  # noqa: PLC0415  # a hub alone needs it
+
+    connection = HubConnection(url)
+    try:
+        from nightshift.remote.hub.control import check  # noqa: PLC0415  # as above
+
+        check(connection)
+        if not acts:
+            yield connection
+            return
+        from nightshift.remote.hub.worker import workflows_served  # noqa: PLC0415  # as above
+
+        with workflows_served(connection):
+            yield connection
+    finally:
+        connection.close()
+
+
+def _ensure_extra(session: Session) -> None:
     from nightshift.app.extras import make_extras  # noqa: PLC0415  # a hub alone needs it
 
     make_extras(session.settings, lambda event: print(event.message, file=sys.stderr)).ensure("hub")
-    from nightshift.remote.hub.connection import HubConnections  # noqa: PLC0415  # as above
-    from nightshift.remote.hub.migrations import check  # noqa: PLC0415  # as above
-
-    connections = HubConnections(url.get_secret_value(), most=1)
-    try:
-        if checked:
-            check(connections)
-        yield connections
-    finally:
-        connections.close()
 
 
 @contextmanager
-def queue_of(session: Session) -> Iterator[HubQueue]:
-    """The hub's queue; raises as `open_hub`."""
-    with open_hub(session) as connections:
-        from nightshift.remote.hub.overview import asking  # noqa: PLC0415  # as above
+def open_database(session: Session) -> Iterator[SharedDatabase]:
+    """The database that nodes share.
 
-        yield asking(connections)
+    Raises:
+        ConfigError: the settings name none.
+        ExtraMissing: the packages for it are not installed, and are not to be.
+    """
+    url = session.settings.hub_database_url
+    if url is None:
+        raise ConfigError([NO_DATABASE])
+    _ensure_extra(session)
+    from nightshift.remote.hub.database import SharedDatabase  # noqa: PLC0415  # as above
+
+    database = SharedDatabase(url.get_secret_value(), most=1)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+@contextmanager
+def queue_of(session: Session, *, acts: bool = False) -> Iterator[HubQueue]:
+    """The hub's tasks; see `open_hub`."""
+    with open_hub(session, acts=acts) as connection:
+        from nightshift.remote.hub.queue import HubQueue  # noqa: PLC0415  # as above
+
+        yield HubQueue(connection)
+
+
+def dev(session: Session, port: int) -> int:
+    """Run the packaged server until it is interrupted."""
+    from nightshift.remote.hub.dev_server import command  # noqa: PLC0415  # as above
+
+    session.settings.hub_dir.mkdir(parents=True, exist_ok=True)
+    words = command(port, session.settings.hub_dir / "temporal.db")
+    lines = [f"HUB_URL=temporal://127.0.0.1:{port}/default", f"its page: http://127.0.0.1:{port + 1000}"]
+    session.print(
+        {"hub_url": lines[0].partition("=")[2], "command": words}, [Lines(lines=[Cell(one) for one in lines])]
+    )
+    sys.stdout.flush()
+    with subprocess.Popen(words) as process:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            process.terminate()
+            return Exit.OK
 
 
 def init(session: Session) -> int:
-    """Bring the schema up to date as its owner, and say how nodes get in."""
-    from nightshift.remote.hub.migrations import ROLE, has_role, has_vectors, migrate, steps  # noqa: PLC0415  # as above
+    """Make the namespace ready, and the shared database where the settings name one."""
+    url = session.settings.hub_url
+    if url is None:
+        raise ConfigError([NO_HUB])
+    _ensure_extra(session)
+    from nightshift.remote.hub.connection import HubConnection  # noqa: PLC0415  # as above
+    from nightshift.remote.hub.control import prepare  # noqa: PLC0415  # as above
 
-    with open_hub(session, checked=False) as connections:
-        applied, granted, searches = migrate(connections), has_role(connections), has_vectors(connections)
-    version = max(steps())
-    done = f"brought from version {min(applied) - 1} to {version}" if applied else f"up to date (version {version})"
-    role = (
-        [
+    connection = HubConnection(url)
+    try:
+        is_new = prepare(connection)
+    finally:
+        connection.close()
+    lines = [f"the namespace at {_place(session)} {'was made' if is_new else 'is'} ready"]
+    answer: dict[str, object] = {"prepared": is_new}
+    if session.settings.hub_database_url:
+        lines += _init_database(session, answer)
+    session.print(answer, [Lines(lines=[Cell(line) for line in lines])])
+    return Exit.OK
+
+
+def _init_database(session: Session, answer: dict[str, object]) -> list[str]:
+    from nightshift.remote.hub.shared_schema import ROLE, has_role, has_vectors, make  # noqa: PLC0415  # as above
+
+    with open_database(session) as database:
+        is_new, granted, searches = make(database), has_role(database), has_vectors(database)
+    answer |= {"database_made": is_new, "role": ROLE if granted else None, "pgvector": searches}
+    lines = [f"the shared database {'was made' if is_new else 'is'} ready"]
+    if granted:
+        lines += [
             "Nodes only call its functions. A role for them, as the database's owner:",
             "  CREATE ROLE my_nodes LOGIN PASSWORD '…';",
             f"  GRANT {ROLE} TO my_nodes;",
-            f"Then set HUB_URL=postgresql://my_nodes:…@{_place(session)} on each node.",
+            "Then set HUB_DATABASE_URL to that user on each node.",
         ]
-        if granted
-        else [
+    else:
+        lines += [
             f"The role {ROLE} is missing, and this user may make none. Have one who may do",
             f"  CREATE ROLE {ROLE} NOLOGIN;",
             f"then `{format_command('hub init')}` again.",
         ]
-    )
-    lacking = (
-        "Without pgvector, a new node finds lessons by words until it has read all of them. A superuser adds it by "
-        f"CREATE EXTENSION vector; then `{format_command('hub init')}` again."
-    )
-    vectors = [] if searches else [lacking]
-    answer = {"applied": applied, "version": version, "role": ROLE if granted else None, "pgvector": searches}
-    session.print(answer, [Lines(lines=[Cell(f"the hub's schema was {done}" if applied else f"the hub is {done}")]),
-                           Lines(lines=[Cell(line) for line in [*role, *vectors]])])  # fmt: skip
-    return Exit.OK
+    if not searches:
+        lines.append(
+            "Without pgvector, a new node finds lessons by words until it has read all of them. A superuser adds it by "
+            f"CREATE EXTENSION vector; then `{format_command('hub init')}` again."
+        )
+    return lines
 
 
 def status(session: Session) -> int:
@@ -116,20 +188,23 @@ def status(session: Session) -> int:
         `Exit.FAILED` where no node is up, `Exit.WAITS` where it is paused, a node was lost, or a task waits for its
         owner.
     """
-    from nightshift.remote.hub.overview import asking, overview  # noqa: PLC0415  # as above
+    with open_hub(session) as connection:
+        from nightshift.remote.hub.nodes import overview  # noqa: PLC0415  # as above
+        from nightshift.remote.hub.queue import HubQueue  # noqa: PLC0415  # as above
 
-    with open_hub(session) as connections:
-        found = overview(connections)
-        failed = asking(connections).find(Status.FAILED, NEWEST_FAILURES)
+        found = overview(connection)
+        failed = HubQueue(connection).find(Status.FAILED, NEWEST_FAILURES)
     counts = {str(name): count for name, count in found.counts.items() if count}
     lost = ", ".join(one.name for one in found.lost)
     up = f"{len(found.up)} of {len(found.belonging)} up"
+    versions = f"nodes run different versions: {', '.join(found.versions)}; update the older ones"
     pairs = [
         ("hub", cell(_place(session))),
         ("nodes", cell(f"{up}; lost: {lost}" if lost else up, Tone.PLAIN if found.up and not lost else Tone.WARN)),
         ("slots", cell(f"{sum(one.busy for one in found.up)} of {sum(one.slots for one in found.up)} busy")),
         ("tasks", cell(", ".join(f"{count} {name}" for name, count in counts.items()) or "none")),
         *([] if found.paused is None else [("paused", cell(found.paused or "by its owner", Tone.WARN))]),
+        *([("versions", cell(versions, Tone.WARN))] if len(found.versions) > 1 else []),
     ]
     blocks: list[Block] = [Fields(pairs=pairs)]
     if failed:
@@ -151,10 +226,10 @@ def _health(found: Overview) -> Exit:
 
 def nodes(session: Session) -> int:
     """All nodes, with what they are and what they do."""
-    from nightshift.remote.hub.nodes import nodes as all_nodes  # noqa: PLC0415  # as above
+    with open_hub(session) as connection:
+        from nightshift.remote.hub.nodes import nodes as all_nodes  # noqa: PLC0415  # as above
 
-    with open_hub(session) as connections:
-        found = all_nodes(connections)
+        found = all_nodes(connection)
     named = Counter(one.name for one in found)
     rows = [
         [cell(one.name if named[one.name] == 1 else f"{one.name} ({one.id})"),
@@ -173,10 +248,10 @@ def nodes(session: Session) -> int:
 
 def drain(session: Session, name: str, *, undo: bool) -> int:
     """Let a node take nothing new, or take tasks again."""
-    from nightshift.remote.hub.nodes import drain as drained  # noqa: PLC0415  # as above
+    with open_hub(session, acts=True) as connection:
+        from nightshift.remote.hub.nodes import drain as drained  # noqa: PLC0415  # as above
 
-    with open_hub(session) as connections:
-        one = drained(connections, name, draining=not undo)
+        one = drained(connection, name, draining=not undo)
     has = f"; it finishes {one.held} task{'' if one.held == 1 else 's'}" if one.held else ""
     said = f"{one.name} takes tasks again" if undo else f"{one.name} takes nothing new{has}"
     session.print({"node": one.id, "name": one.name, "draining": not undo}, Cell(said))
@@ -185,25 +260,18 @@ def drain(session: Session, name: str, *, undo: bool) -> int:
 
 def remove(session: Session, name: str, *, undo: bool) -> int:
     """Let a node never come back, or come again."""
-    from nightshift.remote.hub import nodes as hub_nodes  # noqa: PLC0415  # as above
+    with open_hub(session, acts=True) as connection:
+        from nightshift.remote.hub import nodes as hub_nodes  # noqa: PLC0415  # as above
 
-    with open_hub(session) as connections:
         if undo:
-            one = hub_nodes.let_back(connections, name)
+            one = hub_nodes.let_back(connection, name)
             session.print({"node": one.id, "name": one.name, "removed": False}, Cell(f"{one.name} may come again"))
             return Exit.OK
-        gone = hub_nodes.remove(connections, name)
-    moved = f"; others get the {'task' if gone.moved == 1 else f'{gone.moved} tasks'} that it had" if gone.moved else ""
-    login = f"its user {gone.node.login}"
-    if gone.is_shut_out:
-        said = f"{login} is shut out of the hub"
-    elif gone.sharing:
-        said = f"{login} stays, which {', '.join(gone.sharing)} uses too: a user for each node can be shut out"
-    else:
-        said = f"{login} stays: take its rights or its password away where it must not reach the database"
-    answer = {"node": gone.node.id, "name": gone.node.name, "removed": True, "moved": gone.moved,
-              "login": gone.node.login, "shut_out": gone.is_shut_out, "sharing": gone.sharing}  # fmt: skip
-    session.print(answer, [Lines(lines=[Cell(f"{gone.node.name} was removed{moved}"), Cell(said)])])
+        gone, moved = hub_nodes.remove(connection, name)
+    text = f"; others get the {'task' if moved == 1 else f'{moved} tasks'} that it had" if moved else ""
+    key = "take its key to the server, and its user in the shared database, away where it must not reach them"
+    answer = {"node": gone.id, "name": gone.name, "removed": True, "moved": moved}
+    session.print(answer, [Lines(lines=[Cell(f"{gone.name} was removed{text}"), Cell(key)])])
     return Exit.OK
 
 
@@ -230,12 +298,12 @@ def verify(session: Session, task_id: int | None) -> int:
     Returns:
         `Exit.FAILED` where one is not signed by the node that had the task.
     """
-    from nightshift.remote.hub.nodes import keys as all_keys  # noqa: PLC0415  # as above
-    from nightshift.remote.hub.overview import asking  # noqa: PLC0415  # as above
-    from nightshift.remote.hub.signing import Signed, result_is_signed  # noqa: PLC0415  # as above
+    with open_hub(session) as connection:
+        from nightshift.remote.hub.nodes import keys as all_keys  # noqa: PLC0415  # as above
+        from nightshift.remote.hub.queue import HubQueue  # noqa: PLC0415  # as above
+        from nightshift.remote.hub.signing import result_is_signed  # noqa: PLC0415  # as above
 
-    with open_hub(session) as connections:
-        queue, keys = asking(connections), all_keys(connections)
+        queue, keys = HubQueue(connection), all_keys(connection)
         some = queue.find(limit=VERIFIED) if task_id is None else [queue.get(task_id)]
         found = [(one, signed) for one in some if (signed := result_is_signed(one, keys))]
     tones = {Signed.VALID: Tone.GOOD, Signed.NOT_VALID: Tone.BAD, Signed.UNKNOWN: Tone.DIM}
@@ -254,7 +322,7 @@ def verify(session: Session, task_id: int | None) -> int:
 
 def cancel(session: Session, task_id: int) -> int:
     """Cancel a task, wherever it is."""
-    with queue_of(session) as queue:
+    with queue_of(session, acts=True) as queue:
         now = queue.cancel(task_id)
     asked = now is not Status.CANCELLED
     return _print_move(session, task_id, now, "its node is asked to cancel it" if asked else "cancelled")
@@ -262,7 +330,7 @@ def cancel(session: Session, task_id: int) -> int:
 
 def retry(session: Session, task_id: int) -> int:
     """Queue a task again that failed or was cancelled."""
-    with queue_of(session) as queue:
+    with queue_of(session, acts=True) as queue:
         now = queue.retry(task_id)
     return _print_move(session, task_id, now, str(now))
 
@@ -274,25 +342,30 @@ def prioritise(session: Session, words: Sequence[str]) -> int:
         click.UsageError: it was not given so.
     """
     task_id, priority = id_and_priority(words, "hub priority")
-    with queue_of(session) as queue:
+    with queue_of(session, acts=True) as queue:
         now = queue.prioritise(task_id, priority)
     return _print_move(session, task_id, now, f"{now}, priority {priority}")
 
 
 def pause(session: Session, reason: str) -> int:
-    """Let no node claim anything."""
-    with queue_of(session) as queue:
-        queue.pause(reason)
+    """Let no node take a task."""
+    _set_pause(session, reason)
     session.print({"paused": reason}, Cell("paused: no node takes a task until you resume; what runs goes on"))
     return Exit.OK
 
 
 def resume(session: Session) -> int:
-    """Let nodes claim again."""
-    with queue_of(session) as queue:
-        queue.resume()
+    """Let nodes take tasks again."""
+    _set_pause(session, None)
     session.print({"paused": None}, Cell("nodes take tasks again"))
     return Exit.OK
+
+
+def _set_pause(session: Session, reason: str | None) -> None:
+    with open_hub(session, acts=True) as connection:
+        from nightshift.remote.hub import control  # noqa: PLC0415  # as above
+
+        control.pause(connection, reason)
 
 
 def asks(session: Session) -> int:
@@ -311,37 +384,35 @@ def answer(session: Session, task_id: int, ask_id: int, words: str) -> int:
     """Answer an ask: `yes`, `no`, or the text that a question wants."""
     said = words.strip()
     is_text = said.lower() not in {"yes", "no"}
-    with queue_of(session) as queue:
+    with queue_of(session, acts=True) as queue:
         now = queue.answer(task_id, ask_id, granted=said.lower() != "no", text=said if is_text else "")
     return _print_move(session, task_id, now, "its node has the answer")
 
 
 def workspace(session: Session, url: str | None) -> int:
     """Show or set the remote of all workspaces."""
-    from nightshift.remote.hub import migrations  # noqa: PLC0415  # as above
+    with open_hub(session, acts=url is not None) as connection:
+        from nightshift.remote.hub import control  # noqa: PLC0415  # as above
 
-    with open_hub(session) as connections:
         if url is not None:
-            migrations.set_option(connections, migrations.WORKSPACE, url)
-        found = migrations.option(connections, migrations.WORKSPACE)
-    session.print({"workspace": found}, Cell(f"the workspaces of all nodes follow {found}" if found else
+            control.follow(connection, url)
+        found = control.read_settings(connection).workspace
+    session.print({"workspace": found or None}, Cell(f"the workspaces of all nodes follow {found}" if found else
                   "no remote is set: tasks without a repository stay on the node that they were given to"))  # fmt: skip
     return Exit.OK
 
 
 def budget(session: Session, wanted: Mapping[str, float | None], *, off: bool) -> int:
     """Show or set what all nodes may spend together; what is not given stays as it is."""
-    from nightshift.remote.hub import migrations  # noqa: PLC0415  # as above
-    from nightshift.remote.hub.budget import spending  # noqa: PLC0415  # as above
+    with open_database(session) as database:
+        from nightshift.remote.hub import shared_schema  # noqa: PLC0415  # as above
+        from nightshift.remote.hub.budget import spending  # noqa: PLC0415  # as above
 
-    with open_hub(session) as connections:
         for name, value in wanted.items():
-            if off:
-                migrations.unset_option(connections, name)
-            elif value is not None:
-                migrations.set_option(connections, name, f"{value:g}")
-        limits = {name: migrations.option(connections, name) for name in wanted}
-        spent = spending(connections)
+            if off or value is not None:
+                shared_schema.set_option(database, name, None if off else f"{value:g}")
+        limits = {name: shared_schema.option(database, name) for name in wanted}
+        spent = spending(database)
     names = {"day_cost_usd": "a day", "total_cost_usd": "in all", "day_tokens": "a day", "total_tokens": "in all"}
     texts = [
         f"{money(float(limit)) if name.endswith('usd') else f'{int(float(limit)):,} tokens'} {names[name]}"
@@ -360,14 +431,12 @@ def _print_move(session: Session, task_id: int, now: Status, said: str) -> int:
 
 
 def _place(session: Session) -> str:
-    """Return the address of the hub without the login."""
-    url = session.settings.hub_url
-    parts = urlsplit(url.get_secret_value() if url else "")
-    return f"{parts.netloc.rpartition('@')[2]}{parts.path}"
+    """Return the address of the hub."""
+    return (session.settings.hub_url or "").removeprefix("temporal://")
 
 
 def _standing(one: NodeStatus) -> Cell:
-    if one.removed_at is not None:
+    if one.is_removed:
         return cell("removed", Tone.DIM)
     if one.is_up:
         return cell(one.state or "up", Tone.GOOD)

@@ -14,6 +14,18 @@ GIVES_TASKS = ByHand("it decides who else gives tasks to this machine, and who g
 Label = Annotated[str, Field(pattern=r"^[a-z0-9][A-Za-z0-9_.:/-]{0,100}$")]
 
 
+def _temporal(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme in {"postgresql", "postgres"}:
+        raise ValueError(
+            "names the database of an older version's hub: end its open tasks with that version first (`hub tasks`, "
+            "`hub cancel`), then name a Temporal server, such as temporal://host:7233/default"
+        )
+    if parts.scheme != "temporal" or not parts.hostname or parts.username or "/" in parts.path.strip("/"):
+        raise ValueError("is no address of a Temporal server, such as temporal://host:7233/default")
+    return value
+
+
 def _postgres(value: SecretStr) -> SecretStr:
     try:
         sound = urlsplit(value.get_secret_value()).scheme in {"postgresql", "postgres"}
@@ -24,6 +36,7 @@ def _postgres(value: SecretStr) -> SecretStr:
     return value
 
 
+TemporalAddress = Annotated[str, AfterValidator(_temporal)]
 PostgresAddress = Annotated[SecretStr, AfterValidator(_postgres)]
 
 
@@ -32,9 +45,12 @@ class HubSettings(SettingsGroup):
 
     heading: ClassVar[str] = "Hub"
 
-    hub_url: Annotated[PostgresAddress | None, GIVES_TASKS, Takes.RESTART] = None
-    """The PostgreSQL database that nodes share, such as postgresql://user:password@host/nightshift. Unset: this \
-machine works alone."""
+    hub_url: Annotated[TemporalAddress | None, GIVES_TASKS, Takes.RESTART] = None
+    """The Temporal server and namespace that nodes share, such as temporal://host:7233/default. Unset: this machine \
+works alone."""
+    hub_database_url: Annotated[PostgresAddress | None, GIVES_TASKS, Takes.RESTART] = None
+    """The PostgreSQL database in which nodes share lessons and a budget, such as \
+postgresql://user:password@host/nightshift. Unset: they share their tasks alone."""
     node_name: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$"), Takes.RESTART] = None
     """The name of this machine in the hub. Unset: its host name."""
     node_labels: Annotated[list[Label], Takes.RESTART] = Field(default_factory=list)

@@ -139,10 +139,15 @@ class Settings(
             *(self.github_token, self.gitlab_token, self.gitea_token, *self.forge_tokens.values()),
             self.forge_webhook_secret,
             *self.mcp_tokens.values(),
-            self.hub_url,
+            self.hub_database_url,
         )
-        hub = urlsplit(self.hub_url.get_secret_value()).password if self.hub_url else None
-        also = (*(os.environ.get(name, "") for name in _ALSO.values()), *self._agents_keys, hub and unquote(hub))
+        hub = urlsplit(self.hub_database_url.get_secret_value()).password if self.hub_database_url else None
+        also = (
+            *(os.environ.get(name, "") for name in _ALSO.values()),
+            *self._agents_keys,
+            hub and unquote(hub),
+            os.environ.get("TEMPORAL_API_KEY", ""),
+        )
         return tuple(t for t in (*(s.get_secret_value() for s in found if s), *also) if t and t != self._placeholder)
 
 

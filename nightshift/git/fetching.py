@@ -33,18 +33,7 @@ def fetch(found: Repository, branch: str, env: Mapping[str, str], timeout_s: flo
         return ""
     if fault := protocol.url_fault(url):
         raise GitError(f"{branch} was not fetched: {fault}")
-    objects = {
-        "GIT_OBJECT_DIRECTORY": str(found.common / "objects"),
-        "GIT_SHALLOW_FILE": str(found.common / "shallow"),
-    }
-    git = Git(
-        found.view.folder,
-        {**env, **objects},
-        _SETTINGS,
-        cwd=found.root,
-        store_lock=found.storing,
-        processes=found.git.processes,
-    )
+    git = _git(found, env)
     other_end = (f"--upload-pack={UPLOAD_PACK}",) if protocol.is_local(url) else ()
     there = git("ls-remote", *other_end, "--", url, f"refs/heads/{branch}", timeout_s=timeout_s).text.split()
     if not there:
@@ -59,3 +48,31 @@ def fetch(found: Repository, branch: str, env: Mapping[str, str], timeout_s: flo
         if refused := found.move((here, newest, known)):
             raise GitError(f"{branch} was fetched, but {here} could not be moved: {refused}")
     return here
+
+
+def fetch_object(found: Repository, name: str, env: Mapping[str, str], timeout_s: float) -> None:
+    """Fetch what a reference of ours at the remote names; no reference here moves.
+
+    Raises:
+        GitError: the other end could not be asked, or has no such reference.
+    """
+    url = found.configuration().remote_url or ""
+    if fault := protocol.url_fault(url):
+        raise GitError(f"{name} was not fetched: {fault}")
+    other_end = (f"--upload-pack={UPLOAD_PACK}",) if protocol.is_local(url) else ()
+    _git(found, env)("fetch", *FETCH_OPTIONS, *other_end, "--", url, name, timeout_s=timeout_s)
+
+
+def _git(found: Repository, env: Mapping[str, str]) -> Git:
+    objects = {
+        "GIT_OBJECT_DIRECTORY": str(found.common / "objects"),
+        "GIT_SHALLOW_FILE": str(found.common / "shallow"),
+    }
+    return Git(
+        found.view.folder,
+        {**env, **objects},
+        _SETTINGS,
+        cwd=found.root,
+        store_lock=found.storing,
+        processes=found.git.processes,
+    )

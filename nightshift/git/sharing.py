@@ -16,13 +16,14 @@ from nightshift.core.errors import GitError, RemoteAway
 from nightshift.git import history, protocol
 from nightshift.git.commands import Git
 from nightshift.git.discovery import MAIN
-from nightshift.git.fetching import FETCH_OPTIONS, FETCHED, UPLOAD_PACK, fetch
+from nightshift.git.fetching import FETCH_OPTIONS, FETCHED, UPLOAD_PACK, fetch, fetch_object
 from nightshift.git.processes import Processes
 from nightshift.git.pushing import RemoteEnd
 from nightshift.git.repository import Repository
 
 _RETRIES = 5
 _HEADS = "refs/heads/"
+_INPUTS = "refs/nightshift/inputs/"
 _BEHIND = ("stale info", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref")
 """How git says that the branch is not where it was expected."""
 
@@ -108,6 +109,32 @@ def publish(
     if any(word in said for word in _BEHIND):
         return False
     raise RemoteAway(f"{branch} was not pushed to {protocol.without_password(url)}: {answer.error or answer.text}")
+
+
+def publish_text(found: Repository, text: str, env: Mapping[str, str], timeout_s: float) -> str:
+    """Keep a text at the remote, under a name of ours; the blob's id.
+
+    Raises:
+        GitError: it could not be pushed.
+    """
+    url = found.configuration().remote_url or ""
+    if fault := protocol.url_fault(url):
+        raise GitError(f"a text was not pushed: {fault}")
+    blob = found.git("hash-object", "-w", "--stdin", stdin=text.encode()).text.strip()
+    answer = RemoteEnd(found, url, env, timeout_s).push(f"{blob}:{_INPUTS}{blob}")
+    if answer.code:
+        raise RemoteAway(f"a text was not pushed to {protocol.without_password(url)}: {answer.error or answer.text}")
+    return blob
+
+
+def published_text(found: Repository, blob: str, env: Mapping[str, str], timeout_s: float) -> str:
+    """Read a text that a node has kept at the remote.
+
+    Raises:
+        GitError: it could not be fetched.
+    """
+    fetch_object(found, f"{_INPUTS}{blob}", env, timeout_s)
+    return found.git("cat-file", "blob", blob).text
 
 
 def clone(url: str, folder: Path, env: Mapping[str, str], timeout_s: float, processes: Processes) -> None:

@@ -6,7 +6,7 @@ only `taken_back` ends that, when the hub has given it to somebody else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,23 +14,13 @@ from typing import Any
 from nightshift.core.events import Kind, Level
 from nightshift.core.tasks.states import ENDED, OPEN, Ending, Status
 from nightshift.core.tasks.task import Spent, Task, TaskSpec
-from nightshift.queue import approvals, outbox, store, transitions
+from nightshift.queue import outbox, store, transitions
 from nightshift.queue.outbox import Outgoing, Wish
 from nightshift.queue.store import Transaction, Value
-from nightshift.storage.db import checkpoint_copy
 from nightshift.storage.db.sqlite import Connection
 
 KEY = "hub:"
 """Begins the keys of tasks that were submitted on other nodes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inherited:
-    """An answer that the node which asked could not read any more; `approval_id` is that node's number."""
-
-    approval_id: int
-    granted: bool
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +34,6 @@ class Adopted:
     created_at: datetime
     own_task: int | None
     """Its number here, where it was submitted here."""
-    checkpoint: str | None
-    answers: tuple[Inherited, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +62,14 @@ def refused(tx: Transaction, entry: Outgoing, reason: str) -> None:
     task = store.read(tx.conn, entry.task_id).task
     if entry.wish in {Wish.SUBMIT, Wish.RETRY} and task.status is Status.SHARED:
         transitions.end(tx, task, Status.FAILED, Ending.DEPENDENCY, reason)
+    outbox.told(tx, entry.id)
+
+
+def forgotten(tx: Transaction, entry: Outgoing) -> None:
+    """Cancel a task that was to be cancelled and that the hub does not know."""
+    task = store.read(tx.conn, entry.task_id).task
+    if task.status is Status.SHARED:
+        transitions.end(tx, task, Status.CANCELLED, Ending.USER, "cancelled by the owner; the hub does not know it")
     outbox.told(tx, entry.id)
 
 
@@ -122,7 +118,7 @@ def keep_what_stays(tx: Transaction) -> None:
 
 
 def adopt(tx: Transaction, given: Adopted) -> Task:
-    """Queue a task that the hub gave to this node, with the attempt that another node began."""
+    """Queue a task that the hub gave to this node."""
     own = None if given.own_task is None else store.find_one(tx.conn, given.own_task)
     if own and own.task.hub_id in {None, given.hub_id}:  # else this node's database is another one than then
         task_id = own.task.id
@@ -136,28 +132,13 @@ def adopt(tx: Transaction, given: Adopted) -> Task:
         task = store.read(tx.conn, task_id).task
     columns: dict[str, Value] = {"hub_id": given.hub_id, "hub_fence": given.fence, "priority": given.priority}
     columns |= {"cancel_requested": 0, "crashes": 0}
-    if given.checkpoint:
-        columns |= checkpoint_copy.restore_copy(tx.conn, task_id, given.checkpoint)
     if task.status is Status.DONE:  # the hub did not take the result because the lease was over: now it can be told
         return store.update(tx.conn, task, {"hub_fence": given.fence}) or task
-    if task.status in ENDED and not given.checkpoint:
+    if task.status in ENDED:
         columns |= {"tries": 0, "resume": 0}
     if task.status is Status.QUEUED:
-        task = store.update(tx.conn, task, columns) or task
-    else:
-        task = transitions.move(tx, task, Status.QUEUED, columns, reason="the hub gave it to this node")
-    if given.checkpoint:
-        _take_asks(tx, task_id, given.checkpoint, given.answers)
-    return task
-
-
-def _take_asks(tx: Transaction, task_id: int, checkpoint: str, answers: Sequence[Inherited]) -> None:
-    """Know what another node asked, so that nobody is asked again, and what was answered to it."""
-    numbers = checkpoint_copy.restore_asks(tx.conn, task_id, checkpoint)
-    for one in answers:
-        here = numbers.get(one.approval_id)
-        if here is not None and approvals.read(tx.conn, here).granted is None:
-            approvals.decide(tx, here, one.granted, one.text)
+        return store.update(tx.conn, task, columns) or task
+    return transitions.move(tx, task, Status.QUEUED, columns, reason="the hub gave it to this node")
 
 
 def _insert(tx: Transaction, given: Adopted) -> int:
@@ -182,6 +163,24 @@ def held(conn: Connection) -> list[Task]:
 def busy(conn: Connection) -> int:
     """Count the tasks that run here, or are next to."""
     return int(conn.execute("SELECT count(*) FROM tasks WHERE status IN ('queued', 'running')").fetchone()[0])
+
+
+def has_begun(conn: Connection, task_id: int) -> bool:
+    """Whether the attempt that a task is in has steps or replies."""
+    query = "SELECT 1 FROM {} JOIN tasks ON tasks.id = task_id AND tasks.attempt = {}.attempt WHERE task_id = ?"
+    return any(conn.execute(query.format(name, name), (task_id,)).fetchone() for name in ("steps", "replies"))
+
+
+def elsewhere(conn: Connection) -> frozenset[int]:
+    """Return the hub's numbers of tasks that other nodes, or none yet, have."""
+    query = "SELECT hub_id FROM tasks WHERE status = 'shared' AND hub_id IS NOT NULL"
+    return frozenset(row["hub_id"] for row in conn.execute(query))
+
+
+def followed(conn: Connection, hub_ids: Collection[int]) -> frozenset[int]:
+    """Return the numbers of these tasks of the hub that are known here, have no fence here and are not done."""
+    query = "SELECT 1 FROM tasks WHERE hub_id = ? AND hub_fence IS NULL AND status IN ('shared', 'failed', 'cancelled')"
+    return frozenset(number for number in hub_ids if conn.execute(query, (number,)).fetchone())
 
 
 def let_go(tx: Transaction, task_id: int, fence: int) -> None:

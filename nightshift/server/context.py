@@ -13,6 +13,7 @@ from nightshift.core.clock import Clock, utc_now
 from nightshift.core.code.environments import MadeEnvironment
 from nightshift.core.code.tree import Tree
 from nightshift.core.errors import GitError, StoreError
+from nightshift.core.hub import Hub
 from nightshift.core.repositories import RepositoryStates
 from nightshift.core.status import DaemonStatus, ModelStatus, Restart
 from nightshift.core.tasks.forecast import WorkSettings
@@ -156,7 +157,7 @@ class AppContext:
     has a worker begin anew, and fails with `UnknownWorker`. `install_extra` begins to install optional packages,
     `ensure_extra` returns when they are there. `work` has the settings that a forecast rests on. `check_models` looks
     now which models answer. `live` has what models write just now. `forge_hook` takes a webhook's headers (names in
-    lower case) and body, and fails with `HookRefused`.
+    lower case) and body, and fails with `HookRefused`. `hub` is that of the settings, None where they name none.
     """
 
     database: Database
@@ -189,6 +190,7 @@ class AppContext:
     check_models: Callable[[], Future[Sequence[ModelStatus]]] = NO_DAEMON
     live: LiveCalls = field(default_factory=LiveCalls)
     forge_hook: Callable[[Mapping[str, str], bytes], Sequence[str]] = NO_DAEMON
+    hub: Hub | None = None
     clock: Clock = utc_now
 
     @property

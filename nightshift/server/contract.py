@@ -9,6 +9,7 @@ from nightshift.server.routes import (
     commits,
     environments,
     forges,
+    hub,
     logs,
     memory,
     reports,
@@ -40,5 +41,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *logs.NATIVE,
     *memory.routes.endpoints,
     *reports.routes.endpoints,
+    *hub.routes.endpoints,
     Endpoint(name="describe", method="GET", path="/api/openapi.json", summary="This document."),
 )

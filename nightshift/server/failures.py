@@ -17,6 +17,7 @@ from nightshift.core.errors import (
     ExtraMissing,
     GitError,
     HookRefused,
+    HubError,
     IllegalMove,
     InvalidTask,
     StoreError,
@@ -30,6 +31,7 @@ from nightshift.core.errors import (
     UnknownTask,
     UnknownWorker,
 )
+from nightshift.core.hub import NoHub
 from nightshift.core.text import faults
 from nightshift.report.stored import UnknownReport
 from nightshift.server.bodies import BadBody
@@ -44,7 +46,7 @@ _log = logging.getLogger(__name__)
 _STATUSES: Mapping[int, tuple[type[Exception], ...]] = {
     403: (HookRefused,),
     404: (UnknownTask, UnknownApproval, UnknownStep, UnknownReport, UnknownLesson, UnknownExtra, UnknownWorker,
-          UnknownName, UnknownCommit),
+          UnknownName, UnknownCommit, NoHub),
     409: (ExtraMissing, AmbiguousName, GitError, IllegalMove),
     507: (StoreFull,),
 }  # fmt: skip
@@ -63,6 +65,7 @@ def register(app: Flask) -> None:
     app.register_error_handler(BadBody, lambda error: answer(error.status, str(error), error.fields))
     app.register_error_handler(BranchRefused, _answer_refusal)
     app.register_error_handler(Busy, _busy)
+    app.register_error_handler(HubError, _busy)
     app.register_error_handler(StoreError, _answer_fault)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, _answer_fault)
@@ -89,7 +92,7 @@ def _answer_refusal(error: BranchRefused) -> Response:
     return answer(409, str(error), {"force": "integrates it without a run"} if error.is_forcible else {})
 
 
-def _busy(error: Busy) -> Response:
+def _busy(error: Busy | HubError) -> Response:
     response = answer(503, str(error))
     response.headers["Retry-After"] = "5"
     return response

@@ -31,7 +31,7 @@ async def warm_sandbox() -> AsyncIterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(services, "find_sandbox", find_once)
-        patch.setattr(services, "warmed", warm_once)
+        patch.setattr(services, "warm", warm_once)
         yield
     for pool in pools:
         await pool.aclose()

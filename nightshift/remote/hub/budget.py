@@ -12,7 +12,7 @@ from collections.abc import Callable
 from nightshift.core.errors import HubAway, HubError
 from nightshift.core.tasks.task import Spent
 from nightshift.models.budgets import SharedRoom
-from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub.database import SharedDatabase
 
 BUDGETS = ("day_tokens", "day_cost_usd", "total_tokens", "total_cost_usd")
 """The hub's options that set one."""
@@ -33,7 +33,7 @@ class HubBudget:
 
     def __init__(
         self,
-        connections: HubConnections,
+        connections: SharedDatabase,
         node: str,
         *,
         is_set: bool = False,
@@ -92,7 +92,12 @@ class HubBudget:
             self._unsettled.pop(0)
 
 
-def spending(connections: HubConnections) -> dict[str, float]:
+def beat(connections: SharedDatabase, node: str, lease_s: float) -> None:
+    """Let what this node has reserved be its own for a while; what lost nodes had counts as spent."""
+    connections.rows("SELECT beat(%s, %s)", (node, lease_s))
+
+
+def spending(connections: SharedDatabase) -> dict[str, float]:
     """Read the spending of today (UTC) and in all, in USD, where budgets are or were set."""
     query = "SELECT is_total, cost_usd FROM spending_list WHERE is_total OR day = (now() AT TIME ZONE 'UTC')::date"
     found = {row["is_total"]: float(row["cost_usd"]) for row in connections.rows(query)}

@@ -1,255 +1,176 @@
-"""Connections to the hub's database: a small pool, and errors that say whether waiting helps.
+"""The way to the hub: a client of Temporal on a thread of its own, which other threads ask and wait for.
 
-A hub that is away is nothing that ends work: nodes finish what they have and hand it in later. So whatever may pass by
-itself (no route, a restart, a failover, a full disk, a lock that is waited for) is `HubAway`, and only what will not
-(a password, a schema of another version, a refusal) is `HubRefused`.
-
-A server that hangs, or a network that swallows what is sent, ends no connection. So each answer has a bound here
-(`remote.hub.bounded`), a little longer than the one that the server has for a statement; the kernel's own bounds, which
-are set as well, only see a peer that acknowledges nothing.
+A hub that is away ends no work: nodes finish what they have and hand it in later. So whatever may pass by itself (no
+route, a restart, a full disk, a limit of requests) is `HubAway`, and only what will not (a missing namespace, a key, a
+certificate) is `HubRefused`. TLS, API key and certificates are the SDK's own settings (`TEMPORAL_TLS…`,
+`TEMPORAL_API_KEY`, or its file).
 """
 
 from __future__ import annotations
 
-import logging
-import select
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
-from nightshift.core.errors import ExtraMissing, HubAway, HubRefused, IllegalMove, InvalidTask, NodeRemoved
+from nightshift.core.errors import ExtraMissing, HubAway, HubRefused, IllegalMove, NodeRemoved
+from nightshift.core.program import format_command
 from nightshift.core.status import install_by_hand
-from nightshift.core.text.masking import Masker
 
 if TYPE_CHECKING:
-    from psycopg import Connection, Error
-    from psycopg.rows import DictRow
+    from temporalio.client import Client, WorkflowUpdateFailedError
+    from temporalio.runtime import Runtime
+    from temporalio.service import RPCError
 
-    from nightshift.remote.hub.bounded import Bounded
-
-SCHEMA = "nightshift"
-CHANNEL = "nightshift"
-_CONNECT_S, _STATEMENT_S = 5, 20
-ANSWER_S = _STATEMENT_S + 5.0
-"""So long an answer is waited for: the server gives a statement up before that, so only one that hangs is slower."""
-_TRUSTED_S = 10.0
-"""A connection that was not used for so long is asked whether it works; else a look at its socket is enough."""
-_PASSING = ("08", "53", "55P03", "57", "58", "40", "25006")
-"""SQLSTATEs, or how they begin, of what passes by itself: no connection, no room, a lock, a shutdown, a disk's trouble,
-a deadlock, a server that is still a standby."""
-_REFUSALS = (
-    "authentication failed",
-    "no password",
-    "does not exist",
-    "pg_hba.conf",
-    "not permitted to log in",
-    "invalid ",
-)
-_CERTIFICATES = ("certificate", "unknown ca", "SSL was required", "server does not support SSL")
-"""The messages of libpq where a connection is refused before there is a SQLSTATE."""
-_ILLEGAL, _UNKNOWN_NODE, _UNMET, _REMOVED = "NS001", "NS002", "NS003", "NS004"
-"""The error codes of the functions in `migrations/`."""
+ANSWER_S = 20.0
+"""So long an answer is waited for."""
+_RETRY_MS = 2000
+"""So long the SDK tries a call again that found no server."""
+_CLOSE_S = 5.0
+_RETURN_S = 0.2
+"""So long the SDK's own threads have to return from Python: the interpreter aborts if it ends before that."""
+PORT = 7233
+_T = TypeVar("_T")
 
 
-class HubConnections:
-    """Connections for any thread; none is opened before it is needed.
+class HubConnection:
+    """A client for any thread; nothing is opened before it is needed.
 
     Args:
-        url: `postgresql://…`, as libpq reads it.
-        most: how many there are at most.
+        url: `temporal://HOST:PORT/NAMESPACE`.
         answer_s: how long an answer is waited for, in seconds.
     """
 
-    def __init__(self, url: str, most: int = 4, answer_s: float = ANSWER_S) -> None:
+    def __init__(self, url: str, answer_s: float = ANSWER_S) -> None:
         try:
-            import psycopg_pool  # noqa: PLC0415  an extra
-            from psycopg.rows import dict_row  # noqa: PLC0415  as above
-
-            from nightshift.remote.hub.bounded import bounded  # noqa: PLC0415  as above
+            import temporalio.client  # noqa: F401, PLC0415  an extra
         except ModuleNotFoundError as error:
             raise ExtraMissing(f"a hub needs packages: {install_by_hand('hub')} brings them") from error
-        parts = _parts(url)
-        secrets = [parts[name] for name in ("password", "sslpassword") if name in parts] if parts else []
-        self._url, self._is_sound, self._mask = url, parts is not None, Masker([url, *secrets])
-        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # what it warns of is raised
-        settings = {
-            "autocommit": True,
-            "connect_timeout": _CONNECT_S,
-            "row_factory": dict_row,
-            "application_name": "nightshift",
-            "options": f"-c search_path={SCHEMA} -c statement_timeout={_STATEMENT_S}s",
-            "keepalives_idle": 10,
-            "keepalives_interval": 5,
-            "keepalives_count": 3,
-            "tcp_user_timeout": 1000 * _STATEMENT_S,
-        }
-        self._settings, self._class = settings, bounded(answer_s)
-        self._pool = psycopg_pool.ConnectionPool(
-            url, connection_class=self._class, kwargs=settings, min_size=0, max_size=most, open=False,
-            timeout=_CONNECT_S, name="hub", check=self._check, reconnect_timeout=_CONNECT_S,
-        )  # fmt: skip
+        parts = urlsplit(url)
+        self.target, self.namespace = f"{parts.hostname}:{parts.port or PORT}", parts.path.strip("/") or "default"
+        self._answer_s, self._lock = answer_s, threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._client: Client | None = None
+        self._connecting: asyncio.Lock | None = None
 
     def close(self) -> None:
-        """Close all of them."""
-        self._pool.close(timeout=1)
+        """End the thread."""
+        with self._lock:
+            loop, thread, self._loop, self._client = self._loop, self._thread, None, None
+        if loop and thread:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(_CLOSE_S)
 
-    def _check(self, conn: Bounded) -> None:
-        """Make sure that a connection works before it is used: without a question, where it was used just now."""
-        fresh = time.monotonic() - conn.answered_at < _TRUSTED_S
-        if not fresh or select.select([conn.fileno()], [], [], 0)[0]:  # an end can be read, and nothing else is due
-            conn.execute("")
-
-    @contextmanager
-    def connection(self) -> Iterator[Connection[DictRow]]:
-        """A connection that commits each statement by itself.
+    def call(self, question: Callable[[Client], Coroutine[Any, Any, _T]], answer_s: float | None = None) -> _T:
+        """Ask the server a question and return the answer.
 
         Raises:
-            HubAway: the database cannot be reached or used now.
+            HubAway: the server cannot be reached or used now.
             HubRefused: it refuses for good.
+            IllegalMove: the task is not in a state for that.
         """
-        import psycopg  # noqa: PLC0415  an extra
-        import psycopg_pool  # noqa: PLC0415  as above
-
-        self._refuse_what_is_no_address()
+        future = self.begin(question)
         try:
-            self._pool.open()
-            with self._pool.connection() as conn:
-                yield conn
-        except psycopg_pool.PoolTimeout:
-            raise HubAway(self._why_no_connection()) from None
-        except psycopg.Error as error:
-            raise _translated(error, self._mask) from error
+            return future.result(answer_s or self._answer_s)
+        except TimeoutError:
+            future.cancel()
+            raise HubAway(f"the hub cannot be reached: no answer for {answer_s or self._answer_s:g} s") from None
 
-    def rows(self, query: str, values: Sequence[Any] = ()) -> list[DictRow]:
-        """Return the rows of a statement; see `connection` for what it raises, and the functions of `migrations/`.
+    def begin(self, question: Callable[[Client], Coroutine[Any, Any, _T]]) -> Future[_T]:
+        """Ask a question whose answer is not waited for; the future fails as `call`."""
+        return asyncio.run_coroutine_threadsafe(self._asked(question), self._running_loop())
 
-        Raises:
-            IllegalMove: the table of moves does not have this one.
-            InvalidTask: a task depends on what does not exist or has failed.
-        """
-        with self.connection() as conn:
-            return conn.execute(query.encode(), values).fetchall()
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=_run, args=(self._loop,), name="hub-client", daemon=True)
+                self._thread.start()
+            return self._loop
 
-    def row(self, query: str, values: Sequence[Any] = ()) -> DictRow | None:
-        """The first row of that."""
-        return next(iter(self.rows(query, values)), None)
-
-    def together(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> list[list[DictRow]]:
-        """Return the rows of several statements, sent in one go as one transaction; raises as `rows`."""
-        with self.connection() as conn:
-            with conn.pipeline():
-                cursors = [conn.execute(query.encode(), values) for query, values in calls]
-            return [cursor.fetchall() for cursor in cursors]
-
-    @contextmanager
-    def listening(self) -> Iterator[Connection[DictRow]]:
-        """A connection of its own that is told what the hub's functions tell (`CHANNEL`).
-
-        Only a statement finds out whether it still works.
-        """
-        import psycopg  # noqa: PLC0415  an extra
-
-        try:
-            with self._connected() as conn:
-                conn.execute(f"LISTEN {CHANNEL}".encode())
-                yield conn
-        except psycopg.Error as error:
-            raise _translated(error, self._mask) from error
-
-    def lock(self, name: str) -> NamedLock:
-        """A lock that one holder has at a time, on a connection of its own: it ends with that."""
-        return NamedLock(self._connected(), name, self._mask)
-
-    def _connected(self) -> Connection[DictRow]:
-        """A connection beside the pool."""
-        import psycopg  # noqa: PLC0415  an extra
-
-        self._refuse_what_is_no_address()
-        try:
-            return self._class.connect(self._url, **self._settings)  # type: ignore[arg-type]  # values of many types
-        except psycopg.Error as error:
-            raise _translated(error, self._mask) from error
-
-    def _refuse_what_is_no_address(self) -> None:
-        """Without libpq's words, which are parts of the password then."""
-        if not self._is_sound:
-            raise HubRefused(
-                "HUB_URL cannot be read: write postgresql://user:password@host:port/database, and in a password "
-                "%40 for @, %2F for /, %3A for : and %25 for %"
-            )
-
-    def _why_no_connection(self) -> str:
-        try:
-            self._connected().close()
-        except HubAway as away:
-            return str(away)
-        return "all connections to the hub are in use"
-
-
-@dataclass(frozen=True, slots=True)
-class NamedLock:
-    """A lock of the hub's; `taken` tries to take it, and `close` gives it back."""
-
-    conn: Connection[DictRow]
-    name: str
-    mask: Masker
-
-    def taken(self) -> bool:
-        """Take it if nobody has it; whether it is ours.
-
-        Raises:
-            HubAway: the connection is lost.
-        """
-        import psycopg  # noqa: PLC0415  an extra
-
-        try:
-            query = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0)) AS ours"
-            row = self.conn.execute(query, (self.name,)).fetchone()
-        except psycopg.Error as error:
-            raise _translated(error, self.mask) from error
-        return bool(row and row["ours"])
-
-    def close(self) -> None:
-        """Give it back."""
-        self.conn.close()
-
-
-def _parts(url: str) -> dict[str, str] | None:
-    """Parse an address by libpq; None where a password that is not escaped is taken for another part."""
-    from psycopg import ProgrammingError  # noqa: PLC0415  an extra
-    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415  as above
-
-    try:
-        found = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
-    except ProgrammingError:
-        return None
-    has_ports = all(port.isdigit() for port in found.get("port", "5432").split(","))
-    return found if has_ports and "@" not in found.get("host", "") + found.get("dbname", "") else None
-
-
-def _translated(error: Error, mask: Masker) -> Exception:
-    lines = (" ".join(line.split()) for line in str(error).splitlines())
-    state, text = error.sqlstate or "", mask("; ".join(filter(None, lines)))
-    said = error.diag.message_primary or text
-    if state == _ILLEGAL:
-        return IllegalMove(said)
-    if state == _UNMET:
-        return InvalidTask({"depends_on": said})
-    if state == _REMOVED:
-        return NodeRemoved(said)
-    if state == "42501":
-        return HubRefused(f"the hub refuses: {state} {said}: the user in HUB_URL lacks the right, or was shut out")
-    if state in {"3F000", "42P01", "42883"}:
-        return HubRefused(
-            "the database has no hub yet, or one of another version; type `nightshift hub init`. Or it shows this user "
-            f"none: the owner has shut it out, or not granted it the role of nodes: {said}"
+    async def _asked(self, question: Callable[[Client], Coroutine[Any, Any, _T]]) -> _T:
+        from temporalio.client import (  # noqa: PLC0415  an extra
+            WorkflowUpdateFailedError,
+            WorkflowUpdateRPCTimeoutOrCancelledError,
         )
-    if not state and any(word in text for word in _CERTIFICATES):
-        return HubRefused(f"no TLS with the hub; see sslmode and sslrootcert in HUB_URL, and its certificate: {text}")
-    if not state and any(word in text for word in _REFUSALS):
-        return HubRefused(f"the hub's database refuses: {text}")
-    if not state or state.startswith(_PASSING):
-        return HubAway(f"the hub cannot be reached: {text}")
-    return HubRefused(f"the hub refuses: {said}" if state == _UNKNOWN_NODE else f"the hub refuses: {state} {said}")
+        from temporalio.service import RPCError  # noqa: PLC0415  as above
+
+        try:
+            return await question(await self._connected())
+        except WorkflowUpdateFailedError as error:
+            raise _refusal(error) from error
+        except WorkflowUpdateRPCTimeoutOrCancelledError as error:
+            raise HubAway("no node of the hub has answered") from error
+        except RPCError as error:
+            raise self._translated(error) from error
+
+    async def _connected(self) -> Client:
+        from temporalio.client import Client  # noqa: PLC0415  an extra
+        from temporalio.envconfig import ClientConfig  # noqa: PLC0415  as above
+        from temporalio.service import RetryConfig  # noqa: PLC0415  as above
+
+        self._connecting = self._connecting or asyncio.Lock()
+        async with self._connecting:
+            if self._client is None:
+                own = ClientConfig.load_client_connect_config()
+                own["target_host"], own["namespace"] = self.target, self.namespace
+                retry = RetryConfig(max_elapsed_time_millis=_RETRY_MS)
+                try:
+                    self._client = await Client.connect(**own, retry_config=retry, runtime=_runtime())
+                except RuntimeError as error:
+                    if "certificate" in str(error).lower():
+                        raise HubRefused(f"no TLS with the hub at {self.target}: {error}") from error
+                    raise HubAway(f"the hub cannot be reached: {self.target}: {error}") from error
+            return self._client
+
+    def _translated(self, error: RPCError) -> Exception:
+        from temporalio.service import RPCStatusCode as Code  # noqa: PLC0415  an extra
+
+        if error.status in {Code.NOT_FOUND, Code.INVALID_ARGUMENT} and "amespace" in str(error):
+            return HubRefused(
+                f"the hub at {self.target} has no namespace {self.namespace}; "
+                f"`temporal operator namespace create -n {self.namespace}` makes it"
+            )
+        if error.status in {Code.PERMISSION_DENIED, Code.UNAUTHENTICATED}:
+            return HubRefused(f"the hub at {self.target} refuses this machine: {error}; see TEMPORAL_API_KEY")
+        if "search attribute" in str(error).lower():
+            return HubRefused(f"the namespace is not ready for this program: type `{format_command('hub init')}`")
+        if error.status in {Code.INVALID_ARGUMENT, Code.UNIMPLEMENTED, Code.FAILED_PRECONDITION}:
+            return HubRefused(f"the hub refuses: {error}")
+        return HubAway(f"the hub cannot be reached: {self.target}: {error}")
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop until it is stopped, and end what is left on it."""
+    try:
+        loop.run_forever()
+    finally:
+        if tasks := asyncio.all_tasks(loop):
+            for task in tasks:
+                task.cancel()
+            loop.run_until_complete(asyncio.wait(tasks))
+        loop.run_until_complete(asyncio.sleep(_RETURN_S))
+        loop.close()
+
+
+@cache
+def _runtime() -> Runtime:
+    """Return the SDK's threads, which write no log of their own: what they would say is raised."""
+    from temporalio.runtime import Runtime, TelemetryConfig  # noqa: PLC0415  an extra
+
+    return Runtime(telemetry=TelemetryConfig(logging=None))
+
+
+def _refusal(error: WorkflowUpdateFailedError) -> Exception:
+    """Return the error for what a workflow refused."""
+    from nightshift.remote.hub.workflows import REMOVED  # noqa: PLC0415  an extra
+
+    text, kind = str(error.cause), getattr(error.cause, "type", "")
+    text = text.removeprefix(f"{kind}: ")
+    if kind == REMOVED:
+        return NodeRemoved(text)
+    return IllegalMove(text) if kind == "illegal" else HubRefused(f"the hub refuses: {text}")

@@ -1,9 +1,9 @@
-"""A node's side of the hub: tells it what was submitted here, takes tasks while workers are free, hands in what became.
+"""A node's side of the hub: tells it what was submitted here, takes attempts while workers are free, hands ends in.
 
 One thread, one turn after another. Each turn compares what this node's database says with what the hub was told, so a
 turn that was broken off, by a crash or by a hub that went away, is only begun again. While the hub is away, tasks that
 are here go on to their commit; what moves a shared branch waits for it (`remote.hub.landing`), results wait in the
-database.
+database. Attempts come in beside the turns, on threads of the node's workers at Temporal (`remote.hub.worker`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from nightshift.core.clock import Clock, utc_now
 from nightshift.core.errors import (
     GitError,
     HubAway,
-    HubError,
     HubRefused,
     IllegalMove,
     InvalidTask,
@@ -32,49 +32,53 @@ from nightshift.core.errors import (
     UnknownTask,
 )
 from nightshift.core.events import Emitter, ErrorData, Event, Kind, Level
+from nightshift.core.hub import HubTask, NodeState, Signed
 from nightshift.core.ports import Sink
 from nightshift.core.tasks.states import ENDED, Ending, Status
 from nightshift.core.tasks.task import Spent, Task, TaskSpec
+from nightshift.core.text.masking import Masker
 from nightshift.queue import outbox, shared
 from nightshift.queue.manager import QueueManager
 from nightshift.queue.outbox import Outgoing, Wish
-from nightshift.remote.hub import migrations, nodes
-from nightshift.remote.hub.connection import HubConnections
-from nightshift.remote.hub.nodes import Node
-from nightshift.remote.hub.queue import NEWS, Answer, Claim, Held, HubQueue, HubTask, Result
+from nightshift.remote.hub import control, nodes
+from nightshift.remote.hub.connection import HubConnection
+from nightshift.remote.hub.queue import TITLE_CHARS, Held, HubQueue, hub_number
 from nightshift.remote.hub.repositories import SharedRepositories
-from nightshift.remote.hub.signing import NodeKey, Signed, result_is_signed, signed_text
-from nightshift.storage.db import checkpoint_copy
+from nightshift.remote.hub.signing import NodeKey, result_is_signed, signed_text
+from nightshift.remote.hub.worker import NodeWorkers
+from nightshift.remote.hub.workflows import ANY, Assignment, Facts, Outcome, Presence, Request, Settings, Taker
+from nightshift.storage.db.codec import decode, encode, storable
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
 
 IDLE_S = 5.0
-"""How long nothing is looked at when nothing is heard: notices may be lost with their connection."""
+"""So long nothing is looked at while nothing is heard."""
+LOOK_S = 2.0
+"""So long what the hub says of this node's tasks is believed, however often the node has news for the hub."""
 AWAY_S = 3.0
-LISTEN_S = 30.0
-"""How often the connection that listens is tried."""
 REFUSED_FIRST_S, REFUSED_S = 2.0, 60.0
-"""A refusal may be over soon, as when the schema is just being brought up to date: later ones are waited for longer."""
-MAX_CRASHES = 5
+"""A refusal may be over soon, as when the namespace is just being made: later ones are waited for longer."""
 PARKED_S = 60.0
 """A task that waits for a model is offered to other nodes, and to this one no sooner than this."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeState:
-    """The state of this node for the hub: whether it takes tasks now, how many at once, and its state in a line."""
-
-    takes: bool
-    slots: int
-    says: Callable[[], str]
+PAUSED_S = 2.0
+"""What a node was given although the hub is paused comes to its task queue again after so long."""
+OVERLAP = timedelta(seconds=60)
+"""The server's list of tasks may be so far behind."""
+BLOB_BYTES = 256 * 1024
+"""A longer task goes to the remote repository: Temporal takes 2 MB at most."""
+_LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeServices:
-    """The services of the node for the dispatcher; `state` and `share_lessons` are called on its thread."""
+    """The services of the node for the dispatcher; `share_lessons` is called on its thread, `state` on any."""
 
     queue: QueueManager
     repositories: SharedRepositories
     state: Callable[[], NodeState]
     emit: Sink
+    mask: Masker
     share_lessons: Callable[[], None] = lambda: None
     clock: Clock = utc_now
 
@@ -83,57 +87,53 @@ class Dispatcher:
     """Runs on a thread of its own from `start` to `stop`.
 
     Args:
-        connections: of the hub.
+        connection: of the hub.
         node: what this node is called; its key is that of `key`.
         key: signs its results.
         services: of the node.
-        lease_s: how long the hub waits for a word of this node.
     """
 
-    def __init__(
-        self, connections: HubConnections, node: Node, key: NodeKey, services: NodeServices, lease_s: float
-    ) -> None:
-        self.node, self._key = replace(node, public_key=key.public), key
-        self._connections, self._local, self._repositories = connections, services.queue, services.repositories
-        self._state, self._clock, self._lease_s = services.state, services.clock, lease_s
+    def __init__(self, connection: HubConnection, node: Presence, key: NodeKey, services: NodeServices) -> None:
+        self.node, self._key, self._lease_s = replace(node, public_key=key.public), key, node.lease_s
+        self._connection, self._local, self._repositories = connection, services.queue, services.repositories
+        self._state, self._clock, self._mask = services.state, services.clock, services.mask
         self._events, self._share_lessons = Emitter(services.emit), services.share_lessons
-        self.hub = HubQueue(connections, node.id, lease_s)
-        self._woken, self._stopping = threading.Event(), threading.Event()
-        self._threads = [
-            threading.Thread(target=target, name=name, daemon=True)
-            for target, name in ((self._run, "hub"), (self._listen, "hub-listener"))
-        ]
-        self._joined = False
+        self.hub, self._settings, self._number = HubQueue(connection), Settings(), 0
+        self._woken, self._stopping, self._taking = threading.Event(), threading.Event(), threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="hub", daemon=True)
+        self._workers: NodeWorkers | None = None
+        self._is_joined = False
         self.trouble: str | None = None  # not tried yet, which is no trouble
-        self._beat_at, self._refused_s = -lease_s, REFUSED_FIRST_S / 2
-        self._kept: dict[int, object] = {}
-        self._asked: dict[int, str] = {}
+        self._refused_s, self._is_draining, self._since = REFUSED_FIRST_S / 2, False, _LONG_AGO
+        self._beat_at = self._looked_at = -self._lease_s - LOOK_S
+        self._asked, self._taken = dict[int, str](), dict[int, int]()
 
     # Life
 
     def start(self) -> None:
         """Begin; returns at once."""
-        for thread in self._threads:
-            thread.start()
+        self._thread.start()
 
     def stop(self) -> None:
         """Tell the hub what has ended, if it can be told, and end."""
         self._stopping.set()
         self._woken.set()
-        self._threads[0].join(timeout=10)
+        self._thread.join(timeout=15)
 
     def wake(self) -> None:
         """Something has happened that the hub or this node should know; for any thread."""
         self._woken.set()
 
     def beat_soon(self) -> None:
-        """Renew the lease in the next turn; for any thread."""
-        self._beat_at = -self._lease_s
+        """Renew what this node has, and look at what the hub says, in the next turn; for any thread."""
+        self._beat_at = self._looked_at = -self._lease_s - LOOK_S
 
     def on_events(self, events: Sequence[Event]) -> None:
         """Wake at what the hub is told; a subscriber of the event log."""
         if any(event.kind in _TOLD for event in events):
             self.wake()
+            if workers := self._workers:
+                workers.slots.wake()
 
     def _run(self) -> None:
         while True:
@@ -141,21 +141,23 @@ class Dispatcher:
             stopping = self._stopping.is_set()
             wait_s = self.turn()
             if stopping:
+                with contextlib.suppress(HubAway, HubRefused):
+                    self.stop_workers()
                 return
             self._woken.wait(wait_s)
 
     def turn(self) -> float:
         """One turn; how long to wait for the next one, in seconds."""
         try:
-            if not self._joined:
-                self._join()
             self._turn()
         except HubAway as away:
             self._note_trouble(str(away), Kind.HUB_AWAY)
             return AWAY_S
         except HubRefused as refused:
-            self._joined = False
+            self._is_joined = False
             if isinstance(refused, NodeRemoved):
+                with contextlib.suppress(HubAway, HubRefused):
+                    self.stop_workers()
                 self._lose_all(str(refused))
             self._note_trouble(str(refused), Kind.HUB_REFUSED)
             self._refused_s = min(REFUSED_S, 2 * self._refused_s)
@@ -175,37 +177,78 @@ class Dispatcher:
             self._events.emit(kind, f"{text}; what is here goes on, and is handed in later", level=Level.WARNING)
         self.trouble = text
 
-    def _listen(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                with self._connections.listening() as conn:
-                    self.beat_soon()  # the lease may be over since the last connection ended
-                    self.wake()
-                    tried_at = time.monotonic()
-                    while not self._stopping.is_set():
-                        for notice in conn.notifies(timeout=1.0):
-                            if notice.payload in {"queued", self.node.id}:
-                                self.wake()
-                        if time.monotonic() - tried_at >= LISTEN_S:
-                            conn.execute("SELECT 1")  # whether anything could be heard at all
-                            tried_at = time.monotonic()
-            except HubError:
-                self._stopping.wait(AWAY_S)
-
     def _join(self) -> None:
-        migrations.check(self._connections)
-        if remote := migrations.option(self._connections, migrations.WORKSPACE):
-            self._repositories.git.set_remote(remote)
-        nodes.join(self._connections, self.node)
+        control.check(self._connection)
+        if not self._workers:
+            self._start_workers()  # a node's own workflows answer when it joins
+        self._number = control.join(self._connection, self.node.id, self.node.public_key)
+        self._settings = control.read_settings(self._connection)
+        if self._settings.workspace:
+            self._repositories.git.set_remote(self._settings.workspace)
         self._repositories.has_asked = True
         self._local.apply(shared.share_waiting).result()
         self._local.apply(shared.keep_what_stays).result()
-        self._joined, self._beat_at, self._asked = True, -self._lease_s, {}
+        self._tell_of_unknown()
+
+    def _tell_of_unknown(self) -> None:
+        """Say which shared tasks the hub does not know, as after a change of hubs."""
+        numbers = self._local.read(shared.elsewhere)
+        if unknown := sorted(numbers - self.hub.look(numbers).keys()):
+            text = (
+                f"the hub does not know {len(unknown)} shared tasks of this node (hub-{unknown[0]}): another hub has "
+                "them, where they must end first, or they ended long ago; cancel them here"
+            )
+            self._events.emit(Kind.HUB_TASK, text, level=Level.WARNING)
+
+    def _start_workers(self) -> None:
+        async def start(client: Client) -> NodeWorkers:
+            return NodeWorkers(client, self._free, self._take, self._lease_s)
+
+        self._workers = self._connection.call(start)
+
+    def stop_workers(self) -> None:
+        """Take no attempts any more."""
+        workers, self._workers = self._workers, None
+
+        async def stop(_: Client) -> None:
+            assert workers, "only workers that run are stopped"
+            await workers.stop()
+
+        if workers:
+            self._connection.call(stop)
+
+    def _supervise(self) -> None:
+        """Join and take attempts; where a worker ended, all begin again.
+
+        Raises:
+            HubRefused: a worker ended.
+        """
+        if self._workers and (fault := self._workers.fault):
+            self._is_joined = False
+            self.stop_workers()
+            raise HubRefused(f"the hub refuses this node: {fault}")
+        if not self._is_joined:
+            self._join()
+            self._is_joined = True
+            self.beat_soon()
+        queues = {queue for queue, needs in self._settings.queues.items() if set(needs) <= set(self.node.labels)}
+
+        async def poll(_: Client) -> None:
+            if workers := self._workers:
+                workers.poll({ANY, *queues})
+
+        if not self._stopping.is_set():
+            self._connection.call(poll)
 
     # A turn
 
     def _turn(self) -> None:
+        self._supervise()
         held = self._local.read(shared.held)
+        lost = self._workers.hold([_held(task) for task in held]) if self._workers else frozenset()
+        for task in held:
+            if _held(task) in lost and task.status not in ENDED:
+                self._lose(task)
         if time.monotonic() - self._beat_at >= self._lease_s / 3:
             self._beat(held)
         for task in self._local.read(shared.held):
@@ -214,31 +257,36 @@ class Dispatcher:
                 self._hand_over(task)
         for entry in self._local.read(outbox.outbox):
             self._tell(entry)
-        heard = self.hub.turn(self._free())
-        for claim in heard.claims:
-            self._adopt(claim)
-        self._take_answers(heard.answers)
-        self._read_news(heard.news)
+        if time.monotonic() - self._looked_at >= LOOK_S:
+            self._looked_at = time.monotonic()
+            self._settings = control.read_settings(self._connection)
+            if self.node.id in self._settings.removed:
+                raise NodeRemoved("the hub's owner has removed this node")
+            self._look(self._local.read(shared.held))
+            self._read_news()
 
     def _beat(self, held: Sequence[Task]) -> None:
         state, busy = self._state(), self._local.read(shared.busy)
-        if state.slots != self.node.slots:
-            self.node = replace(self.node, slots=state.slots)
-            nodes.join(self._connections, self.node)
-        beat, priorities = self.hub.beat([_held(task) for task in held], busy, state.says())
+        presence = replace(self.node, slots=state.slots, busy=busy, held=len(held), state=state.says())
+        self._is_draining = nodes.beat(self._connection, presence)
         self._beat_at = time.monotonic()
-        for task in held:
-            hub_id = task.hub_id or 0
-            if hub_id in beat.lost:
-                self._lose(task)
-            elif task.status not in ENDED:
-                if hub_id in beat.cancelled and not task.cancel_requested:
-                    self._quietly(self._local.cancel, task.id)
-                if priorities.get(hub_id, task.spec.priority) != task.spec.priority:
-                    self._prioritise(task.id, priorities[hub_id])
-        self.hub.sweep(MAX_CRASHES)
-        self._connections.rows("SELECT count_lost_spending()")
         self._share_lessons()
+
+    def _look(self, held: Sequence[Task]) -> None:
+        """Take in what owners want of this node's tasks."""
+        open_tasks = {task.hub_id or 0: task for task in held if task.status not in ENDED}
+        for number, facts in self.hub.look(open_tasks).items():
+            task = open_tasks[number]
+            if facts.fence != task.hub_fence:
+                continue
+            if facts.cancel_requested and not task.cancel_requested:
+                self._quietly(self._local.cancel, task.id)
+            if facts.priority != task.spec.priority and not self._has_told_priority(task):
+                self._prioritise(task.id, facts.priority)
+            self._take_replies(facts)
+
+    def _has_told_priority(self, task: Task) -> bool:
+        return self._local.read(lambda conn: outbox.is_noted(conn, task.id, Wish.PRIORITISE))
 
     def _lose(self, task: Task) -> None:
         reason = "the hub has given it to another node, or taken it back"
@@ -252,66 +300,64 @@ class Dispatcher:
 
     def _give_up(self, task: Task, reason: str) -> None:
         self._local.apply(lambda tx: shared.taken_back(tx, task.id, task.hub_fence or 0, reason)).result()
-        self._kept.pop(task.id, None)
 
     def _hand_in(self, task: Task) -> None:
         """Tell the hub what has changed with a task of this node."""
         held = _held(task)
+        if self._taken.get(task.id) != held.fence:
+            node = self.node
+            self.hub.taken(held, Taker(fence=held.fence, node=node.id, name=node.name, url=node.url, task=task.id))
+            self._taken[task.id] = held.fence
         try:
             if task.status in ENDED:
-                self.hub.finish(held, self._result(task))
+                self.hub.end(held, self._outcome(task))
                 self._local.apply(lambda tx: shared.let_go(tx, task.id, held.fence)).result()
-                self._kept.pop(task.id, None)
                 return
-            self._keep(task, held)
             self._tell_asks(task, held)
-            if task.status is Status.SCHEDULED and task.not_before is None:
-                self.hub.put_back(held, task.reason, self._in(PARKED_S))
+            if task.status is Status.SCHEDULED and task.not_before is None and not self._has_begun(task):
+                self._put_back(task, task.reason, self._in(PARKED_S))
                 self._give_up(task, "no model can be had here; the hub may give it to another node")
         except StaleFence:
             self._lose(task)
 
     def _hand_over(self, task: Task) -> None:
-        """Give back what waits here for a worker: this node stops, and another one may go on with it at once."""
-        if task.status not in {Status.QUEUED, Status.SCHEDULED}:
+        """Give back what has not begun here: this node stops, and another one may begin with it at once."""
+        if task.status not in {Status.QUEUED, Status.SCHEDULED} or self._has_begun(task):
             return
         reason = f"{self.node.name} stops"
         with contextlib.suppress(StaleFence):  # it is somebody else's by now
-            self.hub.put_back(_held(task), reason, task.not_before)
+            self._put_back(task, reason, task.not_before)
         self._give_up(task, reason)
 
-    def _result(self, task: Task) -> Result:
+    def _has_begun(self, task: Task) -> bool:
+        """Whether something was paid for, which another node would pay for again."""
+        return self._local.read(lambda conn: shared.has_begun(conn, task.id))
+
+    def _put_back(self, task: Task, reason: str, not_before: datetime | None) -> None:
+        self.hub.end(_held(task), _back(reason, not_before))
+
+    def _outcome(self, task: Task) -> Outcome:
         ending = task.ending
         assert ending, "a task that has ended has an ending"
         text = signed_text(self.node.id, task.hub_id or 0, task.status, ending, task.commit, task.branch)
-        return Result(
+        return Outcome(
             status=task.status,
             ending=ending,
             reason=task.reason,
             commit=task.commit,
             branch=task.branch,
             iterations=task.iterations,
-            spent=task.spent,
+            spent=json.dumps(asdict(task.spent)),
             signature=self._key.sign(text),
         )
-
-    def _keep(self, task: Task, held: Held) -> None:
-        """Copy the attempt to the hub where it has got on since the last copy."""
-        mark = self._local.read(lambda conn: checkpoint_copy.mark(conn, task.id))
-        if mark is None or self._kept.get(task.id) == mark:
-            return
-        copy = self._local.read(lambda conn: checkpoint_copy.take_copy(conn, task.id))
-        if copy:
-            self.hub.keep(held, copy)
-        self._kept[task.id] = mark
 
     def _tell_asks(self, task: Task, held: Held) -> None:
         asks = ""
         if task.status is Status.WAITING:
             asked = self._local.approvals(task_id=task.id)
             asks = json.dumps([{"id": each.id, "kind": each.ask.kind, "question": each.ask.question} for each in asked])
-        if self._asked.get(task.id) != asks:
-            self.hub.wait_for_owner(held, asks)
+        if self._asked.get(task.id, "") != asks:
+            self.hub.tell_asks(held, asks)
             self._asked[task.id] = asks
 
     def _tell(self, entry: Outgoing) -> None:
@@ -319,51 +365,84 @@ class Dispatcher:
         task = self._local.get(entry.task_id)
         try:
             if entry.wish is Wish.SUBMIT:
-                self._submit(entry, task)
+                request = self._request(task, hub_number(task.id, self._number))
+                self.hub.submit(request)
+                self._local.apply(lambda tx: shared.submitted(tx, entry, request.id)).result()
                 return
             self._wish(entry, task)
         except (InvalidTask, IllegalMove, UnknownTask, GitError) as error:
             text = str(error)
+            if entry.wish is Wish.CANCEL and isinstance(error, UnknownTask):
+                self._local.apply(lambda tx: shared.forgotten(tx, entry)).result()
+                return
             if entry.wish is Wish.REVISE and not isinstance(error, UnknownTask):
-                said = self.hub.spec(task.hub_id or 0)
+                said = self._spec(self.hub.request(task.hub_id or 0))
                 self._local.apply(lambda tx: shared.not_revised(tx, entry, said, text)).result()
                 return
             self._local.apply(lambda tx: shared.refused(tx, entry, text)).result()
             return
         self._local.apply(lambda tx: outbox.told(tx, entry.id)).result()
 
-    def _submit(self, entry: Outgoing, task: Task) -> None:
-        spec, repository = self._named(task)
-        sent = self.hub.submit(spec, repository=repository, created_at=task.created_at, origin_task=task.id)
-        self._local.apply(lambda tx: shared.submitted(tx, entry, sent.task_id)).result()
-
-    def _named(self, task: Task) -> tuple[TaskSpec, str]:
-        """Return a task's request as all nodes understand it, and the name of its repository."""
+    def _request(self, task: Task, number: int) -> Request:
+        """Return a task as all nodes understand it."""
         spec, repository = self._repositories.named(task.spec)
-        needed = [self._local.get(number) for number in spec.depends_on]
-        waits = tuple(one.hub_id for one in needed if one.status is not Status.DONE and one.hub_id is not None)
-        return replace(spec, depends_on=waits, key=f"{self.node.id}:{task.id}"), repository
+        needed = [self._local.get(other) for other in spec.depends_on]
+        waits = [one.hub_id for one in needed if one.status is not Status.DONE and one.hub_id is not None]
+        description = self._mask.shown(spec.description)
+        text = encode(replace(spec, depends_on=(), key=None, description=description))
+        blob = self._repositories.keep(task.spec.repo, text) if len(text.encode()) > BLOB_BYTES else ""
+        return Request(
+            id=number,
+            spec="" if blob else text,
+            blob=blob,
+            title=storable(description.strip().partition("\n")[0][:TITLE_CHARS]),
+            repository=repository,
+            share=repository,
+            needs=sorted(set(spec.needs)),
+            priority=spec.priority,
+            not_before=spec.not_before.isoformat() if spec.not_before else None,
+            depends_on=waits,
+            origin=self.node.id,
+            origin_name=self.node.name,
+            origin_url=self.node.url,
+            origin_task=task.id,
+            created_at=task.created_at.isoformat(),
+            lease_s=self._lease_s,
+        )
+
+    def _spec(self, request: Request, repo: str | None = None) -> TaskSpec:
+        text = self._repositories.kept(repo, request.blob) if request.blob else request.spec
+        return decode(TaskSpec, text)
 
     def _wish(self, entry: Outgoing, task: Task) -> None:
-        hub_id = task.hub_id or 0
+        number = task.hub_id or 0
         match entry.wish:
             case Wish.RETRY:
-                self.hub.retry(hub_id)
+                self._retry(task, number)
             case Wish.CANCEL:
-                self.hub.cancel(hub_id)
+                self.hub.cancel(number)
             case Wish.WITHDRAW:
-                if self.hub.get(hub_id).status in {Status.QUEUED, Status.SCHEDULED, Status.BLOCKED}:
-                    self.hub.cancel(hub_id)
+                if self.hub.get(number).status in {Status.QUEUED, Status.SCHEDULED, Status.BLOCKED}:
+                    self.hub.cancel(number)
             case Wish.PRIORITISE:
-                self.hub.prioritise(hub_id, entry.value or 0)
+                self.hub.prioritise(number, entry.value or 0)
             case Wish.REVISE:
-                spec, repository = self._named(task)
-                self.hub.revise(hub_id, spec, repository=repository)
+                if self.hub.get(number).status not in {Status.FAILED, Status.CANCELLED}:  # else a retry has the words
+                    self.hub.revise(self._request(task, number))
 
-    def _read_news(self, found: Sequence[tuple[int, HubTask]]) -> None:
-        while found:
-            keys = nodes.keys(self._connections)
-            for _, task in found:
+    def _retry(self, task: Task, number: int) -> None:
+        request = self._request(task, number)
+        try:
+            self.hub.retry(number, request)
+        except UnknownTask:  # the server keeps what has ended for a while only
+            self.hub.submit(request)
+
+    def _read_news(self) -> None:
+        tasks, newest = self.hub.changed(self._since)
+        followed = self._local.read(lambda conn: shared.followed(conn, [task.id for task in tasks]))
+        if news := [task for task in tasks if task.id in followed]:
+            keys = nodes.keys(self._connection)
+            for task in news:
                 is_forged = result_is_signed(task, keys) is Signed.NOT_VALID
                 told = self._not_believed(task) if is_forged else task
                 elsewhere = shared.Elsewhere(
@@ -378,8 +457,7 @@ class Dispatcher:
                     priority=told.priority,
                 )
                 self._take_over(elsewhere, f"on {told.node_name}" if told.node_name else "in the hub")
-            self.hub.read_news([number for number, _ in found])
-            found = self.hub.news() if len(found) == NEWS else ()
+        self._since = max(_LONG_AGO, newest - OVERLAP)
 
     def _not_believed(self, told: HubTask) -> HubTask:
         """A task whose result somebody else wrote than the node that had it: nothing of it is taken over."""
@@ -389,68 +467,69 @@ class Dispatcher:
             told, status=Status.FAILED, ending=Ending.ERROR, reason=reason, commit=None, branch=None, spent=Spent()
         )
 
-    def _take_answers(self, found: Sequence[Answer]) -> None:
-        for one in found:
+    def _take_replies(self, facts: Facts) -> None:
+        for reply in facts.replies:
             try:
-                self._local.decide(one.approval_id, one.granted, one.text).result()
+                self._local.decide(reply.approval_id, reply.granted, reply.text).result()
             except TaskError as error:  # somebody answered here, or it asks something else by now
                 self._events.emit(Kind.HUB_TASK, f"an answer came too late: {error}")
-            self.hub.read_answers([one.id])
+        if facts.replies:
+            self.hub.read_replies(facts.id, [reply.id for reply in facts.replies])
 
-    def _take_over(self, found: shared.Elsewhere, on: str) -> None:
-        self._local.apply(lambda tx: shared.stands_elsewhere(tx, found, on)).result()
+    def _take_over(self, elsewhere: shared.Elsewhere, on: str) -> None:
+        self._local.apply(lambda tx: shared.stands_elsewhere(tx, elsewhere, on)).result()
 
     def _prioritise(self, task_id: int, priority: int) -> None:
         self._local.apply(lambda tx: shared.prioritised(tx, task_id, priority)).result()
 
-    # Taking tasks
+    # Taking attempts, on threads and the loop of the node's workers
 
     def _free(self) -> int:
-        """How many tasks this node takes now."""
+        """Count the attempts that this node could take now."""
         state = self._state()
-        if self._stopping.is_set() or not state.takes:
+        if self._stopping.is_set() or not state.takes or self._is_draining or self._settings.paused is not None:
             return 0
         return max(0, state.slots - self._local.read(shared.busy))
 
-    def _adopt(self, claim: Claim) -> None:
-        own = claim.origin_task if claim.origin == self.node.id else None
+    def _take(self, assignment: Assignment) -> Outcome | None:
+        """Give an attempt to the local queue; an outcome where this node cannot take it."""
+        request = assignment.request
+        if control.read_settings(self._connection).paused is not None:
+            return _back("", self._in(PAUSED_S))
         try:
-            spec = self._here(claim, own)
-        except (GitError, UnknownTask) as error:
-            self.hub.put_back(claim.held, f"on {self.node.name}: {error}", self._in(PARKED_S))
+            given = self._adopted(assignment)
+        except (GitError, UnknownTask, ValueError) as error:
             self._events.emit(Kind.HUB_TASK, f"given back: {error}", level=Level.WARNING)
-            return
-        given = shared.Adopted(
-            hub_id=claim.held.task_id,
-            fence=claim.held.fence,
-            spec=spec,
-            priority=claim.priority,
-            created_at=claim.created_at,
-            own_task=own,
-            checkpoint=claim.checkpoint,
-            answers=self._inherited(claim) if claim.checkpoint else (),
-        )
-        task = self._local.apply(lambda tx: shared.adopt(tx, given)).result()
-        self._kept.pop(task.id, None)
+            return _back(self._mask.shown(f"on {self.node.name}: {error}"[:500]), self._in(PARKED_S))
+        with self._taking:
+            if not self._free():
+                return _back("", None)
+            task = self._local.apply(lambda tx: shared.adopt(tx, given)).result()
+        self._events.bind(task_id=task.id).emit(Kind.HUB_TASK, f"taken from the hub as hub-{request.id}")
         self._asked.pop(task.id, None)
-        try:
-            self.hub.adopted(claim.held, task.id)
-        except StaleFence:
-            self._lose(task)
+        self.wake()
+        return None
 
-    def _inherited(self, claim: Claim) -> tuple[shared.Inherited, ...]:
-        return tuple(
-            shared.Inherited(approval_id=one.approval_id, granted=one.granted, text=one.text)
-            for one in self.hub.inherit_answers(claim.held)
+    def _adopted(self, assignment: Assignment) -> shared.Adopted:
+        request = assignment.request
+        own = request.origin_task if request.origin == self.node.id else None
+        return shared.Adopted(
+            hub_id=request.id,
+            fence=assignment.fence,
+            spec=replace(self._here(request, own), priority=assignment.priority),
+            priority=assignment.priority,
+            created_at=datetime.fromisoformat(request.created_at),
+            own_task=own,
         )
 
-    def _here(self, claim: Claim, own: int | None) -> TaskSpec:
+    def _here(self, request: Request, own: int | None) -> TaskSpec:
         """The task as this node works on it, with its repository at the remote's newest."""
         if own is None:
-            return self._repositories.here(claim.spec, claim.repository)
+            path = self._repositories.ready(request.repository)
+            return self._repositories.here(self._spec(request, path), request.repository)
         spec = self._local.get(own).spec
         self._repositories.refresh(spec)
-        return replace(claim.spec, repo=spec.repo, base=spec.base)
+        return replace(self._spec(request, spec.repo), repo=spec.repo, base=spec.base)
 
     def _in(self, seconds: float) -> datetime:
         return self._clock() + timedelta(seconds=seconds)
@@ -465,10 +544,14 @@ class Dispatcher:
 
 _TOLD = {
     Kind.TASK_SUBMITTED, Kind.TASK_MOVED, Kind.TASK_CLAIMED, Kind.TASK_CANCEL_REQUESTED, Kind.TASK_PRIORITISED,
-    Kind.STEP_FINISHED, Kind.TOOL_CALLED, Kind.ASKED,
+    Kind.ASKED,
 }  # fmt: skip
 """Events after which the hub has something to learn, or this node has a worker free."""
 
 
 def _held(task: Task) -> Held:
     return Held(task_id=task.hub_id or 0, fence=task.hub_fence or 0)
+
+
+def _back(reason: str, not_before: datetime | None) -> Outcome:
+    return Outcome(is_back=True, reason=reason, not_before=not_before.isoformat() if not_before else None)

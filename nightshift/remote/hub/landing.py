@@ -1,72 +1,54 @@
 """The way of a commit to a branch that several nodes move: one node at a time, and several commits together.
 
-Two things make that safe. A lock in the hub's database, so that nodes do not judge merged trees that another one makes
-stale; it ends with its connection, whatever becomes of the node. And the remote, which moves its branch by
-compare-and-swap alone (`git.sharing`). Before that the hub confirms that the task is still this node's, for as long
-as a lease lasts: whoever was overtaken lands nothing.
+Two things make that safe. A workflow for each branch has the tasks that are ready to land in order, and the first has
+the turn (`remote.hub.workflows.LandingLine`), so that nodes do not judge merged trees that another one makes stale.
+And the remote moves its branch by compare-and-swap alone (`git.sharing`). Before that Temporal confirms that the
+attempt is still this node's, for as long as a lease lasts: whoever was overtaken lands nothing.
 
-Who waits for the lock stands in the hub's merge queue meanwhile, and whoever has it may land those that wait as well
-(`attempt.merge_queue`), as bors and Zuul do.
+Who has the turn may land those that wait as well (`attempt.merge_queue`), as bors and Zuul do.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING
+
+from temporalio.client import WorkflowExecutionStatus
+from temporalio.common import WorkflowIDConflictPolicy
+from temporalio.service import RPCError, RPCStatusCode
 
 from nightshift.core.clock import Clock, utc_now
 from nightshift.core.errors import HubError, LeaseLost, Parked, StaleFence
+from nightshift.core.hub import Offer, Turn, Waiting
 from nightshift.core.tasks.revisions import Workspace
 from nightshift.core.tasks.task import Task, TaskSpec
-from nightshift.remote.hub.connection import HubConnections, NamedLock
+from nightshift.remote.hub.connection import HubConnection
+from nightshift.remote.hub.nodes import keys as read_keys
 from nightshift.remote.hub.queue import Held, HubQueue
 from nightshift.remote.hub.signing import NodeKey, is_signed, offered_text
+from nightshift.remote.hub.workflows import WORKFLOWS, Entry, Line
 from nightshift.storage.db.codec import decode
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
 
 AGAIN_S = 15.0
 """While the hub is away, a task that is ready to land is tried again after so long."""
 MOST_TOGETHER = 8
-Offer = Callable[[], Awaitable[tuple[str, str]]]
-_FIRST_S, _LONGEST_S = 0.02, 0.5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """A commit in the merge queue, on a branch of its own at the remote; `task_id` is the hub's number."""
-
-    task_id: int
-    commit: str
-    branch: str
-    spec: TaskSpec
-
-    @property
-    def mark(self) -> str:
-        """The name by which the commit names its task."""
-        return f"hub-{self.task_id}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """The result of the wait: `landed` is the commit as another node landed it, else this node moves the branch.
-
-    `line` names the branch, `others` wait for it too and may be judged in one run with this one.
-    """
-
-    line: str
-    landed: str | None = None
-    others: tuple[Waiting, ...] = ()
+_FIRST_S, _LONGEST_S = 0.05, 1.0
 
 
 class Landing:
-    """The lock and the queue behind it, for attempts on the workers' loop.
+    """The turns, for attempts on the workers' loop (`core.hub.LandingPort`).
 
     Args:
-        connections: of the hub.
-        hub: the queue, which confirms tasks.
+        connection: of the hub.
+        node: the id of this node.
         key: signs what other nodes may land; what they offer is looked at in the same way.
         line: the name that a workspace's target has for all nodes; called on a thread.
         lease_s: for how long nobody else can take what is about to land, in seconds.
@@ -76,49 +58,36 @@ class Landing:
 
     def __init__(
         self,
-        connections: HubConnections,
-        hub: HubQueue,
+        connection: HubConnection,
+        node: str,
         key: NodeKey,
         line: Callable[[Workspace], str],
         lease_s: float,
         report: Callable[[str], None],
         clock: Clock = utc_now,
     ) -> None:
-        self._connections, self._hub, self._line, self._lease_s = connections, hub, line, lease_s
-        self._key, self._report, self._clock = key, report, clock
+        self._hub, self._queue, self._line, self._lease_s = connection, HubQueue(connection), line, lease_s
+        self._node, self._key, self._report, self._clock = node, key, report, clock
 
     @asynccontextmanager
     async def turn(
         self, task: Task, workspace: Workspace, offer: Offer | None = None, kind: str = ""
     ) -> AsyncIterator[Turn]:
-        """While the block lasts, no other node moves the target of the workspace.
-
-        Args:
-            task: whose turn.
-            workspace: its target is to be moved.
-            offer: called where it has to wait: brings the commit to the remote, so that another node can land it;
-                gives the commit's id and its branch there. None: nothing that others could land.
-            kind: commits of the same kind may be judged in one run; empty: only alone.
-
-        Raises:
-            Parked: the hub cannot be reached.
-            LeaseLost: the task is another node's now.
-        """
+        """See `core.hub.LandingPort`."""
         held = Held(task_id=task.hub_id or 0, fence=task.hub_fence or 0)
         try:
             line = await asyncio.to_thread(self._line, workspace)
-            lock = await asyncio.to_thread(self._connections.lock, line)
+            await self._enter(line, held)
+            renewing = asyncio.create_task(self._renew(line, held))
             try:
-                landed, alone = None, False
-                if not await asyncio.to_thread(lock.taken):
-                    if offer:
-                        await asyncio.to_thread(self._offer, held, line, *await offer(), kind)
-                    landed, alone = await self._wait(lock, held, queued=offer is not None)
-                await asyncio.to_thread(self._hub.confirm, held)
-                others = () if alone or landed or not kind else await asyncio.to_thread(self.others, line, kind, held)
-                yield Turn(line=line, landed=landed, others=others)
+                entry, others = await self._wait(line, held, offer, kind)
+                await asyncio.to_thread(self._queue.confirm, held)
+                waiting = () if entry.is_alone or entry.landed_as or not kind else others
+                yield Turn(line=line, landed=entry.landed_as, others=await self._sound(line, waiting, kind))
             finally:
-                await asyncio.shield(asyncio.to_thread(self._leave, lock, held, queued=offer is not None))
+                renewing.cancel()
+                with suppress(HubError):  # a task of which nothing is heard loses its turn
+                    await asyncio.shield(self._signal(line, "leave", held.task_id, held.fence))
         except StaleFence:
             raise LeaseLost from None
         except HubError as error:
@@ -126,53 +95,92 @@ class Landing:
             raise Parked(f"it is ready to land, and waits for the hub: {error}", until) from error
 
     async def end(self, line: str, landed: Mapping[int, str | None]) -> None:
-        """Tell who waited under which commit each landed, by the hub's numbers; None: it has to be landed alone."""
-        await asyncio.to_thread(self._hub.end_landings, line, landed)
+        """See `core.hub.LandingPort`."""
+        await self._signal(line, "end", {str(number): commit for number, commit in landed.items()})
 
-    async def _wait(self, lock: NamedLock, held: Held, *, queued: bool) -> tuple[str | None, bool]:
-        """Wait for the lock, or until another node has landed the commit; that one, and whether it has to be alone."""
-        wait_s = _FIRST_S
+    async def entries(self, line: str) -> list[Entry]:
+        """Return who waits for a branch, in order; the first that has not landed has the turn."""
+
+        async def read(client: Client) -> list[Entry]:
+            try:
+                described = await client.get_workflow_handle(_workflow(line)).describe()
+            except RPCError as error:
+                if error.status is not RPCStatusCode.NOT_FOUND or "amespace" in str(error):
+                    raise
+                return []
+            if described.status is not WorkflowExecutionStatus.RUNNING:
+                return []
+            return await described.memo_value("entries", list[Entry](), type_hint=list[Entry])
+
+        return await asyncio.wrap_future(self._hub.begin(read))
+
+    async def _wait(self, line: str, held: Held, offer: Offer | None, kind: str) -> tuple[Entry, list[Entry]]:
+        """Wait for the turn, or until another node has landed the commit; the task's entry, and those behind it."""
+        wait_s, is_offered = _FIRST_S, False
         while True:
-            is_ours = await asyncio.to_thread(lock.taken)
-            landed, alone = await asyncio.to_thread(self._hub.landing_of, held) if queued else (None, False)
-            if is_ours or landed:
-                return landed, alone
+            entries = await self.entries(line)
+            mine = next(
+                (entry for entry in entries if (entry.task_id, entry.fence) == (held.task_id, held.fence)), None
+            )
+            waiting = [entry for entry in entries if entry.landed_as is None]
+            if mine and (mine.landed_as or waiting[0] == mine):
+                return mine, waiting[1:]
+            if mine and offer and not is_offered:
+                is_offered, (commit, branch) = True, await offer()
+                text = offered_text(self._node, held.task_id, line, commit, branch)
+                signed = replace(mine, commit=commit, branch=branch, kind=kind, signature=self._key.sign(text))
+                await self._signal(line, "enter", signed)
+            if not mine and wait_s == _LONGEST_S:  # nothing was heard of this node for too long
+                is_offered = False
+                await self._enter(line, held)
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_S)
 
-    def _offer(self, held: Held, line: str, commit: str, branch: str, kind: str) -> None:
-        text = offered_text(self._hub.node, held.task_id, line, commit, branch)
-        self._hub.queue_landing(held, line, commit, branch, kind, self._key.sign(text))
+    async def _enter(self, line: str, held: Held) -> None:
+        await self._signal(line, "enter", Entry(task_id=held.task_id, fence=held.fence, node=self._node))
 
-    def others(self, line: str, kind: str, held: Held) -> tuple[Waiting, ...]:
-        """List the offers of other tasks for the branch; an offer without its node's signature lands alone."""
-        rows = self._connections.rows(
-            "SELECT * FROM offered_landings(%s, %s, %s, %s)", (line, kind, MOST_TOGETHER, self._lease_s)
-        )
-        others = [row for row in rows if row["task"] != held.task_id]
-        sound = [row for row in others if self._is_offered(row, line)]
-        self._hub.end_landings(line, {row["task"]: None for row in others if row not in sound})
+    async def _renew(self, line: str, held: Held) -> None:
+        while True:
+            await asyncio.sleep(self._lease_s / 3)
+            with suppress(HubError):
+                await self._signal(line, "renew", held.task_id, held.fence)
+
+    async def _signal(self, line: str, name: str, *values: object) -> None:
+        async def signal(client: Client) -> None:
+            await client.start_workflow(
+                "Landing", Line(lease_s=self._lease_s), id=_workflow(line), task_queue=WORKFLOWS,
+                id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING, start_signal=name,
+                start_signal_args=list(values),
+            )  # fmt: skip
+
+        await asyncio.wrap_future(self._hub.begin(signal))
+
+    async def _sound(self, line: str, entries: Sequence[Entry], kind: str) -> tuple[Waiting, ...]:
+        """Return the offers that may land with this task's; an offer without its node's signature lands alone."""
+        offers = [entry for entry in entries if entry.kind == kind and entry.commit and not entry.is_alone]
+        if not offers:
+            return ()
+        keys = await asyncio.to_thread(read_keys, self._hub)
+        sound = [offer for offer in offers[:MOST_TOGETHER] if self._is_sound(offer, line, keys)]
+        if others := {offer.task_id: None for offer in offers[:MOST_TOGETHER] if offer not in sound}:
+            await self.end(line, others)
+        requests = [await asyncio.to_thread(self._queue.request, offer.task_id) for offer in sound]
         return tuple(
             Waiting(
-                task_id=row["task"], commit=row["commit_id"], branch=row["branch"], spec=decode(TaskSpec, row["spec"])
+                task_id=offer.task_id, commit=offer.commit, branch=offer.branch, spec=decode(TaskSpec, request.spec)
             )
-            for row in sound
+            for offer, request in zip(sound, requests, strict=True)
+            if not request.blob
         )
 
-    def _is_offered(self, row: Mapping[str, Any], line: str) -> bool:
-        """Whether the node that has the task signed the offer; one of an older version signs none."""
-        text = offered_text(row["node"], row["task"], line, row["commit_id"], row["branch"])
-        if is_signed(row["public_key"], text, row["signature"]):
+    def _is_sound(self, offer: Entry, line: str, keys: Mapping[str, str]) -> bool:
+        """Whether the node that has the task signed the offer."""
+        text = offered_text(offer.node, offer.task_id, line, offer.commit, offer.branch)
+        if is_signed(keys.get(offer.node, ""), text, offer.signature):
             return True
-        if row["signature"]:
-            self._report(f"task {row['task']} of the hub is not landed here: the offer is not signed by {row['name']}")
+        self._report(f"task {offer.task_id} of the hub is not landed here: its node has not signed the offer")
         return False
 
-    def _leave(self, lock: NamedLock, held: Held, *, queued: bool) -> None:
-        try:
-            if queued:
-                self._hub.leave_landing(held)
-        except HubError:
-            return  # a row of a task that does not run any more is never taken
-        finally:
-            lock.close()
+
+def _workflow(line: str) -> str:
+    return f"landing-{hashlib.sha256(line.encode()).hexdigest()[:16]}"

@@ -20,8 +20,8 @@ from typing import Any
 from nightshift.core.clock import from_text
 from nightshift.core.errors import NotLessons
 from nightshift.core.text.masking import Masker
-from nightshift.remote.hub import migrations
-from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub import shared_schema
+from nightshift.remote.hub.database import SharedDatabase
 from nightshift.remote.hub.repositories import SharedRepositories
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
@@ -49,7 +49,7 @@ class LessonExchange:
 
     def __init__(
         self,
-        connections: HubConnections,
+        connections: SharedDatabase,
         node: str,
         *,
         db: Database,
@@ -69,7 +69,7 @@ class LessonExchange:
         Raises:
             HubAway: the hub cannot be reached; the next turn goes on where this one stopped.
         """
-        if (made_at := migrations.made_at(self._hub)) != self._made_at:
+        if (made_at := shared_schema.made_at(self._hub)) != self._made_at:
             self._begin(made_at)
         self._send()
         self._tell()

@@ -1,168 +1,150 @@
-"""The nodes of a hub: how one joins, which there are, and which take nothing new."""
+"""The nodes of a hub: what each says of itself, and which take nothing new; each is a workflow."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from nightshift.core.clock import Moment
+from temporalio.common import WorkflowIDConflictPolicy
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError, RPCStatusCode
+
+from nightshift.core.clock import utc_now
 from nightshift.core.errors import UnknownNode
-from nightshift.remote.hub.connection import HubConnections
-from nightshift.remote.hub.migrations import ROLE
+from nightshift.core.hub import NodeStatus, Overview
+from nightshift.core.tasks.states import Status
+from nightshift.remote.hub import control
+from nightshift.remote.hub.connection import HubConnection
+from nightshift.remote.hub.queue import HubQueue
+from nightshift.remote.hub.workflows import REMOVED, WORKFLOWS, Presence, workflow_of
 
 if TYPE_CHECKING:
-    from psycopg import Connection
-    from psycopg.rows import DictRow
+    from temporalio.client import Client
+
+MOST = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """A node as it introduces itself. `id` is drawn once for a home; `labels` say what it can do.
+def beat(connection: HubConnection, node: Presence) -> bool:
+    """Tell what a node is and does; whether it drains."""
 
-    `public_key` is what its results are verified with; a known id with another key is refused.
-    """
+    async def tell(client: Client) -> bool:
+        handle = await client.start_workflow(
+            "Node", node, id=_workflow(node.id), task_queue=WORKFLOWS,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING, start_signal="beat", start_signal_args=[node],
+        )  # fmt: skip
+        known = await (await handle.describe()).memo_value("node", node, type_hint=Presence)
+        return known.is_draining
 
-    id: str
-    name: str
-    public_key: str = ""
-    labels: tuple[str, ...] = ()
-    slots: int = 0
-    url: str = ""
-    version: str = ""
+    return connection.call(tell)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeStatus:
-    """A node as any other may read it. `is_up`: its lease holds; `held`: tasks that it has; `login`: its user there."""
-
-    id: str
-    name: str
-    public_key: str
-    labels: tuple[str, ...]
-    slots: int
-    busy: int
-    state: str
-    url: str
-    version: str
-    draining: bool
-    is_up: bool
-    unseen_s: float
-    held: int
-    joined_at: Moment
-    seen_at: Moment
-    removed_at: Moment | None
-    login: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Removal:
-    """The result of removing a node: `moved` tasks of it go to others.
-
-    Its login was shut out where `is_shut_out`; that of others, whose names are `sharing`, is left.
-    """
-
-    node: NodeStatus
-    moved: int
-    is_shut_out: bool
-    sharing: tuple[str, ...]
-
-
-def join(connections: HubConnections, node: Node) -> None:
-    """Introduce a node, or renew what is known of it.
-
-    Raises:
-        HubAway: the hub cannot be reached.
-        HubRefused: its id is known with another key.
-    """
-    connections.rows(
-        "SELECT join_hub(%s, %s, %s, %s::text[], %s, %s, %s)",
-        (node.id, node.name, node.public_key, sorted(set(node.labels)), node.slots, node.url, node.version),
-    )
-
-
-def nodes(connections: HubConnections) -> list[NodeStatus]:
+def nodes(connection: HubConnection) -> list[NodeStatus]:
     """All nodes, by name."""
-    rows = connections.rows("SELECT * FROM node_list ORDER BY name, id")
-    return [
-        NodeStatus(
-            **{name: row[name] for name in NodeStatus.__dataclass_fields__ if name not in {"labels", "unseen_s"}},
-            labels=tuple(row["labels"]),
-            unseen_s=float(row["unseen_s"]),
-        )
-        for row in rows
-    ]
+    settings = control.read_settings(connection)
+
+    async def read(client: Client, node: str) -> Presence | None:
+        try:
+            described = await client.get_workflow_handle(_workflow(node)).describe()
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                return None
+            raise
+        presence: Presence | None = await described.memo_value("node", None, type_hint=Presence)
+        return presence
+
+    async def read_all(client: Client) -> list[Presence | None]:
+        return await asyncio.gather(*(read(client, node) for node in settings.numbers))
+
+    told = [_status(node, node.id in settings.removed) for node in connection.call(read_all) if node]
+    return sorted(told, key=lambda node: (node.name, node.id))
 
 
-def keys(connections: HubConnections) -> dict[str, str]:
+def keys(connection: HubConnection) -> dict[str, str]:
     """The public keys of all nodes by their ids; those that gave none are left out."""
-    rows = connections.rows("SELECT id, public_key FROM node_list WHERE public_key <> ''")
-    return {row["id"]: row["public_key"] for row in rows}
+    return {node: key for node, key in control.read_settings(connection).keys.items() if key}
 
 
-def drain(connections: HubConnections, name: str, *, draining: bool) -> NodeStatus:
+def overview(connection: HubConnection) -> Overview:
+    """Read nodes, tasks by status, and the pause."""
+    paused = control.read_settings(connection).paused
+    return Overview(nodes=tuple(nodes(connection)), counts=HubQueue(connection).counts(), paused=paused)
+
+
+def drain(connection: HubConnection, name: str, *, draining: bool) -> NodeStatus:
     """Let a node (its name or id) take nothing new, or take tasks again; what it has goes on.
 
     Raises:
         UnknownNode: there is none of that name, or several.
     """
-    found = _named(nodes(connections), name)
-    connections.rows("SELECT drain(%s, %s)", (found.id, draining))
-    return found
+    node = _named(nodes(connection), name)
+
+    async def ask(client: Client) -> None:
+        await client.get_workflow_handle(_workflow(node.id)).execute_update("drain", draining)
+
+    connection.call(ask)
+    return node
 
 
-def remove(connections: HubConnections, name: str) -> Removal:
-    """Let a node (its name or id) never come back, as the schema's owner: others have its tasks.
-
-    Its user in the database loses the role of nodes, unless another node, or the owner, comes as that one too.
+def remove(connection: HubConnection, name: str) -> tuple[NodeStatus, int]:
+    """Let a node (its name or id) never come back, and give its tasks to others: the node, and how many tasks move.
 
     Raises:
         UnknownNode: there is none of that name, or several.
-        HubRefused: who asks is not the schema's owner.
     """
-    known = nodes(connections)
-    found = _named(known, name)
-    sharing = tuple(one.name for one in known if one.login == found.login and one.id != found.id and not one.removed_at)
-    with connections.connection() as conn, conn.transaction():
-        row = conn.execute("SELECT remove_node(%s) AS moved, current_user AS owner", (found.id,)).fetchone()
-        assert row, "a call gives one row"
-        is_other = bool(found.login) and found.login != row["owner"] and not sharing
-        is_shut_out = is_other and _shut_out(conn, found.login)
-    return Removal(node=found, moved=row["moved"], is_shut_out=is_shut_out, sharing=sharing)
+    node, queue = _named(nodes(connection), name), HubQueue(connection)
+    control.bar(connection, node.id, is_barred=True)
+    some = [task for status in (Status.RUNNING, Status.WAITING) for task in queue.find(status, MOST)]
+    theirs = [facts for facts in queue.look(task.id for task in some).values() if facts.node == node.id]
+
+    async def take(client: Client) -> None:
+        for task in theirs:
+            handle = client.get_async_activity_handle(
+                workflow_id=workflow_of(task.id), run_id=None, activity_id=str(task.fence)
+            )
+            try:
+                await handle.fail(ApplicationError("its node was removed", type=REMOVED))
+            except RPCError as error:
+                if error.status is not RPCStatusCode.NOT_FOUND:  # it has just ended
+                    raise
+
+    connection.call(take)
+    return node, len(theirs)
 
 
-def let_back(connections: HubConnections, name: str) -> NodeStatus:
-    """Let a node that was removed come again, as the schema's owner; raises as `remove`."""
-    import psycopg  # noqa: PLC0415  an extra
-    from psycopg.sql import SQL, Identifier  # noqa: PLC0415  as above
-
-    found = _named(nodes(connections), name, removed=True)
-    with connections.connection() as conn:
-        conn.execute("UPDATE nodes SET removed_at = NULL WHERE id = %s", (found.id,))
-        with suppress(psycopg.Error):  # a user that is gone, or has the right anyway
-            conn.execute(SQL("GRANT {} TO {}").format(Identifier(ROLE), Identifier(found.login)))
-    return found
+def let_back(connection: HubConnection, name: str) -> NodeStatus:
+    """Let a node that was removed come again; raises as `remove`."""
+    node = _named(nodes(connection), name, is_removed=True)
+    control.bar(connection, node.id, is_barred=False)
+    return node
 
 
-def _shut_out(conn: Connection[DictRow], login: str) -> bool:
-    """Take the role of nodes from a user; whether it has it no more: somebody else may have granted it as well."""
-    import psycopg  # noqa: PLC0415  an extra
-    from psycopg.sql import SQL, Identifier  # noqa: PLC0415  as above
-
-    try:
-        with conn.transaction():
-            conn.execute(SQL("REVOKE {} FROM {}").format(Identifier(ROLE), Identifier(login)))
-            row = conn.execute("SELECT pg_has_role(%s, %s, 'MEMBER') AS has", (login, ROLE)).fetchone()
-    except psycopg.Error:
-        return False
-    return not (row and row["has"])
+def _workflow(node: str) -> str:
+    return f"node-{node}"
 
 
-def _named(known: Sequence[NodeStatus], name: str, *, removed: bool = False) -> NodeStatus:
+def _status(node: Presence, is_removed: bool) -> NodeStatus:
+    seen_at = datetime.fromisoformat(node.seen_at)
+    named = {name: getattr(node, name) for name in NodeStatus.__dataclass_fields__ if hasattr(node, name)}
+    return NodeStatus(
+        **{
+            **named,
+            "labels": tuple(node.labels),
+            "draining": node.is_draining,
+            "is_up": node.is_up and not is_removed,
+            "is_removed": is_removed,
+            "unseen_s": max(0.0, (utc_now() - seen_at).total_seconds()),
+            "joined_at": datetime.fromisoformat(node.joined_at),
+            "seen_at": seen_at,
+        }
+    )
+
+
+def _named(some: Sequence[NodeStatus], name: str, *, is_removed: bool = False) -> NodeStatus:
     """The one node of that name or id among those that were removed, or were not."""
-    some = [one for one in known if (one.removed_at is not None) is removed]
-    found = [one for one in some if one.id == name] or [one for one in some if one.name == name]
-    if len(found) != 1:
-        raise UnknownNode(name, tuple(one.name for one in some))
-    return found[0]
+    asked = [node for node in some if node.is_removed is is_removed]
+    fitting = [node for node in asked if node.id == name] or [node for node in asked if node.name == name]
+    if len(fitting) != 1:
+        raise UnknownNode(name, tuple(node.name for node in asked))
+    return fitting[0]

@@ -1,31 +1,52 @@
-"""The queue that nodes share: each method is one function of the database, and one transaction.
+"""The tasks that nodes share, as any thread reads and steers them: each is a workflow (`remote.hub.workflows`).
 
-A claim gives a task to a node under a fence; every later word of the node on it shows both, and who was overtaken gets
-`StaleFence`. The right to tasks rests on the node's lease, which `beat` renews for all of them at once. Telling the
-same end twice is harmless, since an answer may be lost on the way. Ids of tasks are the hub's.
+An attempt is given to a node under a fence, which names the attempt at Temporal: whoever was overtaken gets
+`StaleFence`. Telling the same end twice is harmless, since an answer may be lost on the way. Numbers of tasks are the
+hub's: the number on the node that took the task in, and three digits for that node.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from nightshift.core.clock import Moment, utc_now
-from nightshift.core.errors import StaleFence, UnknownTask
-from nightshift.core.tasks.queueing import Heartbeat, Submitted
-from nightshift.core.tasks.states import Ending, Status
-from nightshift.core.tasks.task import Spent, TaskSpec
-from nightshift.remote.hub.connection import HubConnections
-from nightshift.storage.db.codec import decode, encode, storable
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
+from temporalio.client import AsyncActivityCancelledError, WorkflowExecutionStatus
+from temporalio.common import WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
 
-MAX_CRASHES = 5
+from nightshift.core.errors import IllegalMove, InvalidTask, StaleFence, UnknownTask
+from nightshift.core.hub import HubTask
+from nightshift.core.tasks.states import ENDED, Ending, Status
+from nightshift.core.tasks.task import Spent
+from nightshift.remote.hub.connection import HubConnection
+from nightshift.remote.hub.workflows import (
+    CONTROL,
+    STATUS,
+    WORKFLOWS,
+    Facts,
+    Outcome,
+    Request,
+    Taker,
+    renewed,
+    workflow_of,
+)
+
+if TYPE_CHECKING:
+    from temporalio.client import AsyncActivityHandle, Client
+    from temporalio.client import WorkflowExecution as Listed
+
+MOST_NODES = 1000
 TITLE_CHARS = 200
-UNREAD_S = 60.0
-NEWS = 100
-"""So many messages are read at once."""
+TASKS = "WorkflowType = 'SharedTask'"
+_AT_ONCE = 20
+"""So many questions are open at the server at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,262 +57,81 @@ class Held:
     fence: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """A task that is this node's now. `spec.repo` is None: `repository` says for all nodes where the task works.
-
-    `checkpoint` is the attempt as the node left it that had the task before, as text; None for one that is fresh.
-    `origin_task` is its number on the node that it was submitted on.
-    """
-
-    held: Held
-    spec: TaskSpec
-    repository: str
-    priority: int
-    created_at: datetime
-    origin: str
-    origin_task: int | None
-    checkpoint: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HubTask:
-    """A task as any node may read it. `node`, `origin`: ids of nodes; the names and addresses are theirs.
-
-    `node_task` and `origin_task` are its numbers on these nodes, where they are known.
-    """
-
-    id: int
-    title: str
-    repository: str
-    share: str
-    needs: tuple[str, ...]
-    priority: int
-    status: Status
-    ending: Ending | None
-    reason: str
-    attempt: int
-    crashes: int
-    node: str | None
-    node_name: str | None
-    node_url: str | None
-    node_task: int | None
-    origin: str
-    origin_name: str
-    origin_url: str
-    origin_task: int | None
-    not_before: Moment | None
-    cancel_requested: bool
-    commit: str | None
-    branch: str | None
-    iterations: int
-    spent: Spent
-    signature: str
-    asks: str
-    created_at: Moment
-    claimed_at: Moment | None
-    ended_at: Moment | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """How a task ended on a node; `signature` is the node's (`remote.hub.signing.signed_text`)."""
-
-    status: Status
-    ending: Ending
-    reason: str = ""
-    commit: str | None = None
-    branch: str | None = None
-    iterations: int = 0
-    spent: Spent = field(default_factory=Spent)
-    signature: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """An owner's answer on some node to a question of this node's task; `approval_id` is this node's number."""
-
-    id: int
-    approval_id: int
-    granted: bool
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
-    """The hub's messages for a node in a turn; `news` are tasks to learn of, under the numbers of the messages."""
-
-    claims: list[Claim]
-    news: list[tuple[int, HubTask]]
-    answers: list[Answer]
-
-
 class HubQueue:
-    """The queue as one node sees it; for any thread. Every method may raise `HubAway` or `HubRefused`.
+    """The shared tasks; every method may raise `HubAway` or `HubRefused`."""
 
-    Args:
-        connections: of the hub.
-        node: the id of this node.
-        lease_s: for how long a beat holds this node's tasks, in seconds.
-    """
-
-    def __init__(self, connections: HubConnections, node: str, lease_s: float = 60.0) -> None:
-        self._hub, self.node, self._lease_s = connections, node, lease_s
+    def __init__(self, connection: HubConnection) -> None:
+        self._hub = connection
 
     # What nodes do
 
-    def submit(
-        self,
-        spec: TaskSpec,
-        *,
-        repository: str = "",
-        share: str = "",
-        created_at: datetime | None = None,
-        origin_task: int | None = None,
-    ) -> Submitted:
-        """Store a task, or find the one that its key made before; `spec.depends_on` are the hub's ids.
-
-        Args:
-            spec: the task.
-            repository: where it works, as all nodes understand it.
-            share: what shares one turn among tasks of equal priority; empty: the repository.
-            created_at: when its owner submitted it; None: now.
-            origin_task: its number on this node.
+    def submit(self, request: Request) -> None:
+        """Start a task's workflow, or find that it was started.
 
         Raises:
-            InvalidTask: it depends on a task that does not exist, has failed or was cancelled.
+            InvalidTask: another task has its number.
         """
-        values = (
-            *(spec.key and _plain(spec.key), encode(spec), _plain(_title(spec)), repository, share or repository),
-            *(sorted(set(spec.needs)), spec.priority, spec.not_before, list(spec.depends_on)),
-            *(self.node, origin_task, created_at),
-        )
-        row = self._hub.row(
-            "SELECT * FROM submit(%s, %s, %s, %s, %s, %s::text[], %s, %s::timestamptz, %s::bigint[], %s, %s::bigint, "
-            "coalesce(%s::timestamptz, clock_timestamp()))",
-            values,
-        )
-        assert row, "submit gives one row"
-        return Submitted(task_id=row["id"], status=Status(row["status"]), created=row["created"])
 
-    def claim(self, most: int = 1) -> list[Claim]:
-        """The next tasks, which are this node's from now on; none while the hub is paused or the node drains."""
-        return self._claims(self._hub.rows(CLAIM, (self.node, most)))
+        async def start(client: Client) -> None:
+            if request.needs:
+                await client.get_workflow_handle(CONTROL).signal("poll", request.needs)
+            try:
+                await _start(client, request, WorkflowIDReusePolicy.REJECT_DUPLICATE)
+            except WorkflowAlreadyStartedError:
+                facts = await _facts(client, request.id)
+                if (facts.origin, facts.created_at) != (request.origin, request.created_at):
+                    raise InvalidTask({"id": f"the hub has another task {request.id}"}) from None
 
-    def turn(self, free: int) -> Heard:
-        """All that the hub has for this node, in one round trip: as many tasks as are free, news, and answers."""
-        calls = [(_NEWS, (self.node, NEWS)), (_ANSWERS, (self.node,)), *([(CLAIM, (self.node, free))] * (free > 0))]
-        news, answers, *claimed = self._hub.together(calls)
-        return Heard(
-            claims=self._claims(claimed[0] if claimed else []),
-            news=[(row["number"], _task(row)) for row in news],
-            answers=[_answer(row) for row in answers],
-        )
+        self._hub.call(start)
 
-    def _claims(self, rows: Iterable[dict[str, Any]]) -> list[Claim]:
-        return [claim for row in rows if (claim := self._claimed(row))]
+    def beat(self, owned: Iterable[Held]) -> frozenset[Held]:
+        """Renew the right to tasks; those that are not this node's any more."""
+        pairs = list(owned)
 
-    def _claimed(self, row: dict[str, Any]) -> Claim | None:
-        """The claim of a row; what only a node of another version can read is given back."""
-        held = Held(task_id=row["id"], fence=row["fence"])
-        try:
-            spec = decode(TaskSpec, row["spec"])
-        except ValueError as error:
-            self.put_back(held, f"this node cannot read it: {error}"[:500], utc_now() + timedelta(seconds=UNREAD_S))
-            return None
-        return Claim(
-            held=held,
-            spec=spec,
-            repository=row["repository"],
-            priority=row["priority"],
-            created_at=row["created_at"],
-            origin=row["origin"],
-            origin_task=row["origin_task"],
-            checkpoint=row["kept"],
-        )
-
-    def adopted(self, held: Held, node_task: int) -> None:
-        """Tell under which number the task runs here.
-
-        Raises:
-            StaleFence: it is not this node's any more, as with all that follow.
-        """
-        self._tell("adopted(%s, %s, %s, %s)", held, node_task)
+        answers = self._hub.call(lambda client: _together(heartbeat(client, held) for held in pairs))
+        return frozenset(held for held, is_held in zip(pairs, answers, strict=True) if not is_held)
 
     def confirm(self, held: Held) -> None:
-        """Make sure that it is this node's for as long as a lease lasts from now on."""
-        self._tell("confirm(%s, %s, %s, %s)", held, self._lease_s)
+        """Make sure that a task is this node's for as long as a lease lasts from now on.
 
-    def queue_landing(self, held: Held, line: str, commit: str, branch: str, kind: str, signature: str) -> None:
-        """Let a commit, at the remote on `branch`, wait in the merge queue of what `line` names."""
-        self._tell("offer_landing(%s, %s, %s, %s, %s, %s, %s, %s)", held, line, commit, branch, kind, signature)
-
-    def leave_landing(self, held: Held) -> None:
-        """Let it wait no more."""
-        self._hub.rows("SELECT leave_landing(%s, %s, %s)", (held.task_id, self.node, held.fence))
-
-    def landing_of(self, held: Held) -> tuple[str | None, bool]:
-        """The commit under which another node has landed it, and whether it has to be landed alone."""
-        row = self._hub.row("SELECT * FROM landing_of(%s, %s, %s)", (held.task_id, self.node, held.fence))
-        return (row["landed_as"], row["alone"]) if row else (None, False)
-
-    def end_landings(self, line: str, landed: Mapping[int, str | None]) -> None:
-        """Tell under which commit each of these tasks landed; None: it has to be landed alone."""
-        self._hub.rows(
-            "SELECT end_landings(%s, %s::bigint[], %s::text[])", (line, list(landed), list(landed.values()))
-        )  # fmt: skip
-
-    def keep(self, held: Held, checkpoint: str) -> None:
-        """Keep the attempt as it is now, for the node that may have to go on with it."""
-        self._tell("keep(%s, %s, %s, %s)", held, checkpoint)
-
-    def finish(self, held: Held, result: Result) -> None:
-        """Tell how it ended."""
-        values = (
-            *(result.status, result.ending, _plain(result.reason), result.commit, result.branch, result.iterations),
-            *(json.dumps(asdict(result.spent)), result.signature),
-        )
-        self._tell("finish(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", held, *values)
-
-    def put_back(self, held: Held, reason: str, not_before: datetime | None = None) -> None:
-        """Give it back; its attempt goes on, here or elsewhere, not before that time."""
-        self._tell("put_back(%s, %s, %s, %s, %s::timestamptz)", held, _plain(reason), not_before)
-
-    def wait_for_owner(self, held: Held, asks: str) -> None:
-        """Tell what it asks its owner, as JSON; empty: nothing any more, it goes on."""
-        self._tell("wait_for_owner(%s, %s, %s, %s)", held, asks)
-
-    def beat(self, owned: Iterable[Held], busy: int = 0, state: str = "") -> tuple[Heartbeat, dict[int, int]]:
-        """Renew this node's lease, and tell what it does; what became of its tasks, and their priorities by their ids.
-
-        The hub takes back what the node holds by its books and does not name, once a lease has passed since the claim.
+        Raises:
+            StaleFence: it is not this node's any more.
         """
-        pairs = list(owned)
-        ids, fences = [one.task_id for one in pairs], [one.fence for one in pairs]
-        query = "SELECT * FROM beat(%s, %s, %s, %s, %s::bigint[], %s::bigint[])"
-        rows = self._hub.rows(query, (self.node, self._lease_s, busy, state, ids, fences))
-        lost = frozenset(row["task"] for row in rows if not row["held"])
-        cancelled = frozenset(row["task"] for row in rows if row["held"] and row["cancelled"])
-        priorities = {row["task"]: row["priority"] for row in rows if row["held"]}
-        return Heartbeat(lost=lost, cancelled=cancelled), priorities
-
-    def sweep(self, max_crashes: int = MAX_CRASHES) -> int:
-        """Take tasks from nodes whose lease is over, and queue what is due; how many were moved."""
-        row = self._hub.row("SELECT sweep(%s) AS moved", (max_crashes,))
-        return int(row["moved"]) if row else 0
-
-    def news(self, most: int = NEWS) -> list[tuple[int, HubTask]]:
-        """Return the news of this node's tasks: (number of the message, the task), oldest first."""
-        return [(row["number"], _task(row)) for row in self._hub.rows(_NEWS, (self.node, most))]
-
-    def read_news(self, numbers: Sequence[int]) -> None:
-        """Remove messages that this node has stored; one that was replaced meanwhile stays."""
-        self._hub.rows("SELECT read_news(%s, %s::bigint[])", (self.node, list(numbers)))
-
-    def _tell(self, call: str, held: Held, *values: object) -> None:
-        row = self._hub.row(f"SELECT {call} AS held", (held.task_id, self.node, held.fence, *values))
-        if not (row and row["held"]):
+        if self.beat([held]):
             raise StaleFence
+
+    def taken(self, held: Held, taker: Taker) -> None:
+        """Tell which node has the attempt, and under which number."""
+        self._signal(held.task_id, "taken", taker)
+
+    def tell_asks(self, held: Held, asks: str) -> None:
+        """Tell what the attempt asks its owner, as JSON; empty: nothing any more, it goes on."""
+        self._signal(held.task_id, "asks", held.fence, asks)
+
+    def read_replies(self, task_id: int, numbers: Collection[int]) -> None:
+        """Remove answers that this node has taken."""
+        self._signal(task_id, "read_replies", list(numbers))
+
+    def end(self, held: Held, outcome: Outcome) -> None:
+        """Tell how an attempt ended.
+
+        Raises:
+            StaleFence: the task is not this node's any more, or this was told before.
+        """
+        if not self._hub.call(lambda client: _tell(client, held, lambda handle: handle.complete(outcome))):
+            raise StaleFence
+
+    def _signal(self, task_id: int, name: str, *values: object) -> None:
+        """Signal a task's workflow; one that has ended needs no word."""
+
+        async def signal(client: Client) -> None:
+            try:
+                await client.get_workflow_handle(workflow_of(task_id)).signal(name, args=list(values))
+            except RPCError as error:
+                if error.status is not RPCStatusCode.NOT_FOUND or "amespace" in str(error):
+                    raise
+
+        self._hub.call(signal)
 
     # What owners do, from any node
 
@@ -302,27 +142,11 @@ class HubQueue:
             UnknownTask: there is none with that id.
             IllegalMove: it has ended.
         """
-        return self._asked("cancel(%s)", task_id)
-
-    def retry(self, task_id: int) -> Status:
-        """Queue a task again that failed or was cancelled; raises as `cancel`."""
-        return self._asked("retry(%s)", task_id)
+        return self._act(task_id, "cancel")
 
     def prioritise(self, task_id: int, priority: int) -> Status:
-        """Let a task be claimed sooner (higher) or later; raises UnknownTask for one that is done, too."""
-        return self._asked("prioritise(%s, %s)", task_id, priority)
-
-    def revise(self, task_id: int, spec: TaskSpec, *, repository: str = "") -> Status:
-        """Put another specification in the place of a task's; what it depends on stays.
-
-        Raises:
-            UnknownTask: there is none with that id.
-            IllegalMove: another node works on it, or it is done.
-        """
-        values = (self.node, encode(spec), _plain(_title(spec)), repository, sorted(set(spec.needs)), spec.priority)
-        return self._asked(
-            "revise(%s, %s, %s, %s, %s, %s::text[], %s, %s::timestamptz)", task_id, *values, spec.not_before
-        )
+        """Let a task be taken sooner (higher) or later; raises as `cancel`."""
+        return self._act(task_id, "prioritise", priority)
 
     def answer(self, task_id: int, approval_id: int, *, granted: bool, text: str = "") -> Status:
         """Answer what a task asks; the node that has it decides by it. `approval_id` is that node's number.
@@ -331,39 +155,56 @@ class HubQueue:
             UnknownTask: there is none with that id.
             IllegalMove: it asks nothing.
         """
-        return self._asked("answer(%s, %s, %s, %s)", task_id, approval_id, granted, _plain(text))
+        return self._act(task_id, "answer", approval_id, granted, text)
 
-    def answers(self) -> list[Answer]:
-        """Return the answers to tasks of this node, oldest first, until `read_answers`."""
-        return [_answer(row) for row in self._hub.rows(_ANSWERS, (self.node,))]
+    def revise(self, request: Request) -> Status:
+        """Put another specification in the place of a task's; what it depends on stays.
 
-    def inherit_answers(self, held: Held) -> list[Answer]:
-        """Take what was answered to the node that had a task before, and was not read there; its numbers are that's."""
-        rows = self._hub.rows("SELECT * FROM inherit_answers(%s, %s, %s)", (held.task_id, self.node, held.fence))
-        return [_answer({"id": 0, **row}) for row in rows]
+        Raises:
+            UnknownTask: there is none with that id.
+            IllegalMove: a node works on it, or it has ended.
+        """
+        if request.needs:
+            self._hub.call(lambda client: client.get_workflow_handle(CONTROL).signal("poll", request.needs))
+        return self._act(request.id, "revise", request)
 
-    def read_answers(self, numbers: Sequence[int]) -> None:
-        """Remove answers that this node has taken."""
-        self._hub.rows("SELECT read_answers(%s, %s::bigint[])", (self.node, list(numbers)))
+    def retry(self, task_id: int, words: Request | None = None) -> Status:
+        """Start a task again that failed or was cancelled, maybe with other words; raises as `cancel`."""
 
-    def pause(self, reason: str = "") -> None:
-        """Let no node claim anything; what runs goes on."""
-        self._hub.rows("SELECT pause_hub(%s)", (_plain(reason),))
+        async def start(client: Client) -> Status:
+            facts = await _facts(client, task_id)
+            if facts.status not in {Status.FAILED, Status.CANCELLED}:
+                raise IllegalMove(f"task {task_id} of the hub is {facts.status} and cannot be tried again")
+            before = await _request(client, task_id)
+            again = renewed(before, words) if words else before
+            again = replace(again, not_before=None, fence=facts.fence, attempt=facts.attempt)
+            described = await client.get_workflow_handle(workflow_of(task_id)).describe()
+            try:
+                await _start(client, again, WorkflowIDReusePolicy.ALLOW_DUPLICATE)
+            except WorkflowAlreadyStartedError:  # somebody else was first
+                return Status.QUEUED
+            gone = WorkflowExecution(workflow_id=workflow_of(task_id), run_id=described.run_id)
+            await client.workflow_service.delete_workflow_execution(
+                DeleteWorkflowExecutionRequest(namespace=client.namespace, workflow_execution=gone)
+            )
+            return Status.QUEUED
 
-    def resume(self) -> None:
-        """Let nodes claim again."""
-        self._hub.rows("SELECT resume_hub()")
+        return self._hub.call(start)
 
-    def paused(self) -> str | None:
-        """Why nothing is claimed; None where it is."""
-        row = self._hub.row("SELECT reason FROM pause_list")
-        return None if row is None else str(row["reason"])
+    def _act(self, task_id: int, update: str, *values: object) -> Status:
+        async def act(client: Client) -> Status:
+            facts = await _facts(client, task_id)
+            if facts.status in ENDED:
+                raise IllegalMove(f"task {task_id} of the hub is {facts.status}")
+            try:
+                handle = client.get_workflow_handle(workflow_of(task_id))
+                return Status(await handle.execute_update(update, args=list(values), result_type=str))
+            except RPCError as error:
+                if error.status is not RPCStatusCode.NOT_FOUND:
+                    raise
+                raise IllegalMove(f"task {task_id} of the hub has just ended") from error
 
-    def _asked(self, call: str, task_id: int, *values: object) -> Status:
-        row = self._hub.row(f"SELECT {call} AS status", (task_id, *values))
-        if row is None or row["status"] is None:
-            raise UnknownTask(task_id)
-        return Status(row["status"])
+        return self._hub.call(act)
 
     # Reading
 
@@ -373,65 +214,180 @@ class HubQueue:
         Raises:
             UnknownTask: there is none with that id.
         """
-        row = self._hub.row("SELECT * FROM task_list WHERE id = %s", (task_id,))
-        if row is None:
-            raise UnknownTask(task_id)
-        return _task(row)
+        return _task(self._hub.call(lambda client: _facts(client, task_id)))
 
-    def spec(self, task_id: int) -> TaskSpec:
-        """Return the request of a task.
+    def look(self, task_ids: Iterable[int]) -> dict[int, Facts]:
+        """The state of the tasks of these that the hub has."""
 
-        Raises:
-            UnknownTask: there is none with that id.
-        """
-        row = self._hub.row("SELECT spec FROM task_list WHERE id = %s", (task_id,))
-        if row is None:
-            raise UnknownTask(task_id)
-        return decode(TaskSpec, row["spec"])
+        async def read(client: Client, task_id: int) -> Facts | None:
+            try:
+                return await _facts(client, task_id)
+            except UnknownTask:
+                return None
+
+        states = self._hub.call(lambda client: _together(read(client, number) for number in task_ids))
+        return {facts.id: facts for facts in states if facts}
+
+    def request(self, task_id: int) -> Request:
+        """Return a task as it was last submitted; raises as `get`."""
+        return self._hub.call(lambda client: _request(client, task_id))
 
     def find(self, status: Status | None = None, limit: int = 50, after: int | None = None) -> list[HubTask]:
-        """Tasks, the newest first; `after` is the last id of the page before."""
-        rows = self._hub.rows(
-            "SELECT * FROM task_list WHERE (%s::text IS NULL OR status = %s) AND (%s::bigint IS NULL OR id < %s) "
-            "ORDER BY id DESC LIMIT %s",
-            (status, status, after, after, limit),
-        )
-        return [_task(row) for row in rows]
+        """Tasks, open ones first, then the newest that ended; `after` is the last id of the page before."""
+
+        async def read(client: Client) -> list[HubTask]:
+            tasks, is_reached = list[HubTask](), after is None
+            async for task in _listed(client, TASKS if status is None else f"{TASKS} AND {STATUS.name} = '{status}'"):
+                if is_reached:
+                    tasks.append(task)
+                is_reached = is_reached or task.id == after
+                if len(tasks) == limit:
+                    break
+            return tasks
+
+        return self._hub.call(read)
+
+    def changed(self, since: datetime) -> tuple[list[HubTask], datetime]:
+        """Tasks that began or ended since a time of the server's, and the newest such time."""
+
+        async def read(client: Client) -> tuple[list[HubTask], datetime]:
+            at, newest, tasks = since.isoformat(), since, dict[int, HubTask]()
+            query = f"{TASKS} AND (StartTime > '{at}' OR CloseTime > '{at}')"
+            async for listed in client.list_workflows(query):
+                newest = max(newest, listed.start_time, listed.close_time or since)
+                if task := await _task_of(listed):
+                    tasks.setdefault(task.id, task)  # an open run comes before those that ended
+            return list(tasks.values()), newest
+
+        return self._hub.call(read)
 
     def counts(self) -> dict[Status, int]:
         """How many tasks have each status."""
-        found = {row["status"]: row["count"] for row in self._hub.rows(_COUNTS)}
-        return {status: found.get(status, 0) for status in Status}
+
+        async def count(client: Client, status: Status) -> int:
+            return (await client.count_workflows(f"{TASKS} AND {STATUS.name} = '{status}'")).count
+
+        statuses = list(Status)
+        numbers = self._hub.call(lambda client: _together(count(client, status) for status in statuses))
+        return dict(zip(statuses, numbers, strict=True))
 
 
-CLAIM = "SELECT c.*, CASE WHEN c.attempt > 1 THEN checkpoint(c.id, c.node, c.fence) END AS kept FROM claim(%s, %s) AS c"
-_NEWS = "SELECT n.number, t.* FROM news(%s, %s) AS n JOIN task_list t ON t.id = n.task ORDER BY n.number"
-_ANSWERS = "SELECT id, approval, granted, answer FROM answers_for(%s)"
-_COUNTS = "SELECT status, count(*) FROM task_list GROUP BY status"
+async def heartbeat(client: Client, held: Held) -> bool:
+    """Renew the right to a task; whether it is this node's."""
+    return await _tell(client, held, lambda handle: handle.heartbeat())
 
 
-def _answer(row: dict[str, Any]) -> Answer:
-    return Answer(id=row["id"], approval_id=row["approval"], granted=row["granted"], text=row["answer"])
+def hub_number(local: int, node: int) -> int:
+    """Return the number in the hub of a task with a number on a node."""
+    return local * MOST_NODES + node
 
 
-def _task(row: dict[str, Any]) -> HubTask:
-    named = {name: row[name] for name in HubTask.__dataclass_fields__ if name in row}
-    return HubTask(
-        **{
-            **named,
-            "needs": tuple(row["needs"]),
-            "status": Status(row["status"]),
-            "ending": row["ending"] and Ending(row["ending"]),
-            "spent": Spent(**json.loads(row["spent"])),
-            "commit": row["commit_id"],
-        }
+async def _start(client: Client, request: Request, policy: WorkflowIDReusePolicy) -> None:
+    await client.start_workflow(
+        "SharedTask", request, id=workflow_of(request.id), task_queue=WORKFLOWS, id_reuse_policy=policy
     )
 
 
-def _title(spec: TaskSpec) -> str:
-    return spec.description.strip().partition("\n")[0][:TITLE_CHARS]
+async def _together(questions: Iterable[Awaitable[Any]]) -> list[Any]:
+    """Return the answers to several questions, of which some are open at once."""
+    turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def ask(question: Awaitable[Any]) -> Any:
+        async with turns:
+            return await question
+
+    return await asyncio.gather(*map(ask, questions))
 
 
-def _plain(text: str) -> str:
-    """A text as PostgreSQL takes it: no NUL, no lone surrogate."""
-    return storable(text).replace("\0", "�").encode("utf-8", "replace").decode()
+async def _tell(client: Client, held: Held, act: Callable[[AsyncActivityHandle], Awaitable[None]]) -> bool:
+    """Tell something of an attempt; whether it is this node's."""
+    handle = client.get_async_activity_handle(
+        workflow_id=workflow_of(held.task_id), run_id=None, activity_id=str(held.fence)
+    )
+    try:
+        await act(handle)
+    except AsyncActivityCancelledError:  # the workflow wanted it back, and learns now that it has begun
+        return True
+    except RPCError as error:
+        if error.status is RPCStatusCode.NOT_FOUND and "amespace" not in str(error):
+            return False
+        raise
+    return True
+
+
+async def _facts(client: Client, task_id: int) -> Facts:
+    """Return the state of a task.
+
+    Raises:
+        UnknownTask: there is none with that id.
+    """
+    try:
+        described = await client.get_workflow_handle(workflow_of(task_id)).describe()
+    except RPCError as error:
+        if error.status is RPCStatusCode.NOT_FOUND and "amespace" not in str(error):
+            raise UnknownTask(task_id) from error
+        raise
+    facts = await described.memo_value("task", None, type_hint=Facts)
+    if facts is None:  # it was submitted just now, and no node has looked at it yet
+        facts = _facts_of(await _request(client, task_id))
+    return _settled(facts, described.status)
+
+
+def _settled(facts: Facts, status: WorkflowExecutionStatus | None) -> Facts:
+    """Return the state of a task; one whose workflow somebody ended at the server is cancelled."""
+    if status is WorkflowExecutionStatus.RUNNING or facts.status in ENDED:
+        return facts
+    return replace(facts, status=Status.CANCELLED, ending=Ending.USER, reason="its workflow was ended at the server")
+
+
+def _facts_of(request: Request) -> Facts:
+    return Facts(
+        id=request.id, title=request.title, repository=request.repository, share=request.share, needs=request.needs,
+        priority=request.priority, status=Status.QUEUED, origin=request.origin, origin_name=request.origin_name,
+        origin_url=request.origin_url, origin_task=request.origin_task, created_at=request.created_at,
+        not_before=request.not_before, fence=request.fence, attempt=request.attempt,
+    )  # fmt: skip
+
+
+async def _request(client: Client, task_id: int) -> Request:
+    handle = client.get_workflow_handle(workflow_of(task_id))
+    try:
+        async for event in handle.fetch_history_events(page_size=1):
+            sent = event.workflow_execution_started_event_attributes.input.payloads
+            (request,) = await client.data_converter.decode(sent, [Request])
+            assert isinstance(request, Request), "a task's workflow begins with its request"
+            return request
+    except RPCError as error:
+        if error.status is not RPCStatusCode.NOT_FOUND:
+            raise
+    raise UnknownTask(task_id)
+
+
+async def _listed(client: Client, query: str) -> AsyncIterator[HubTask]:
+    """Yield tasks, each once: one that was tried again has two runs until the older is removed."""
+    seen = set[int]()
+    async for listed in client.list_workflows(query):
+        if (task := await _task_of(listed)) and task.id not in seen:
+            seen.add(task.id)
+            yield task
+
+
+async def _task_of(listed: Listed) -> HubTask | None:
+    """Return a task as the server lists it; None where no node has looked at it yet."""
+    facts = await listed.memo_value("task", None, type_hint=Facts)
+    return _task(_settled(facts, listed.status)) if facts else None
+
+
+def _task(facts: Facts) -> HubTask:
+    named = {name: getattr(facts, name) for name in HubTask.__dataclass_fields__}
+    times = {name: named[name] for name in ("not_before", "created_at", "claimed_at", "ended_at")}
+    return HubTask(
+        **{
+            **named,
+            **{name: text and datetime.fromisoformat(text) for name, text in times.items()},
+            "needs": tuple(facts.needs),
+            "status": Status(facts.status),
+            "ending": facts.ending and Ending(facts.ending),
+            "spent": Spent(**json.loads(facts.spent)),
+        }
+    )

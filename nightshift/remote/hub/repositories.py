@@ -83,22 +83,45 @@ class SharedRepositories:
         """
         self.git.follow(spec.repo, "main" if spec.repo is None else spec.base)
 
+    def keep(self, repo: str | None, text: str) -> str:
+        """Keep a text at the remote of a repository, and return the blob's id.
+
+        Raises:
+            GitError: the remote could not be reached.
+        """
+        return self.git.publish_text(repo, text)
+
+    def kept(self, repo: str | None, blob: str) -> str:
+        """Read a text that some node has kept at the remote; raises as `keep`."""
+        return self.git.published_text(repo, blob)
+
+    def ready(self, repository: str) -> str | None:
+        """Return the path of a repository on this machine, which may be cloned for that; None for the workspace.
+
+        Raises:
+            GitError: the remote could not be reached.
+        """
+        if repository == WORKSPACE:
+            if not self.remote(None):
+                raise GitError("the workspace of this node follows no remote")
+            return None
+        path = self.path_of(repository)
+        if path is None:
+            folder = self.clones / _folder_name(repository)
+            self.git.clone(repository, folder)
+            path = str(folder)
+        return path
+
     def here(self, spec: TaskSpec, repository: str) -> TaskSpec:
         """A task of another node with the path of its repository here, which is at the remote's newest then.
 
         Raises:
             GitError: the remote could not be reached, or has no such branch.
         """
-        if repository == WORKSPACE:
-            if not self.remote(None):
-                raise GitError("the workspace of this node follows no remote")
+        path = self.ready(repository)
+        if path is None:
             self.git.follow(None, "main")
             return replace(spec, repo=None)
-        path = self.path_of(repository)
-        if path is None:
-            folder = self.clones / _folder_name(repository)
-            self.git.clone(repository, folder)
-            path = str(folder)
         if self.git.follow(path, spec.base) is None:
             raise GitError(f"{repository} has no branch {spec.base or ''}".rstrip())
         return replace(spec, repo=path)

@@ -10,12 +10,11 @@ import base64
 import json
 import os
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 
 from nightshift.core.errors import ExtraMissing
+from nightshift.core.hub import HubTask, Signed
 from nightshift.core.tasks.states import ENDED, Ending, Status
-from nightshift.remote.hub.queue import HubTask
 
 
 class NodeKey:
@@ -70,15 +69,6 @@ def signed_text(
 def offered_text(node: str, task_id: int, line: str, commit: str, branch: str) -> str:
     """The same of a commit that any node may land; `line` names what it is for."""
     return json.dumps(["landing", node, task_id, line, commit, branch])
-
-
-class Signed(StrEnum):
-    """The finding of a signature on a result."""
-
-    VALID = "valid"
-    NOT_VALID = "not valid"
-    UNKNOWN = "unknown"
-    """No node's word: the hub ended the task, or nobody knows the node's key."""
 
 
 def result_is_signed(task: HubTask, keys: Mapping[str, str]) -> Signed | None:

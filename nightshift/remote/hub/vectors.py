@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nightshift.remote.hub import migrations
-from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub import shared_schema
+from nightshift.remote.hub.database import SharedDatabase
 from nightshift.storage.db.database import Database
 from nightshift.storage.memory import elsewhere
 from nightshift.storage.memory.rows import KINDS
@@ -44,7 +44,7 @@ class HubVectors:
         dims: how many numbers a vector has.
     """
 
-    def __init__(self, connections: HubConnections, node: str, db: Database, embedder: str, dims: int) -> None:
+    def __init__(self, connections: SharedDatabase, node: str, db: Database, embedder: str, dims: int) -> None:
         self._hub, self._node, self._db, self._space = connections, node, db, (embedder, dims)
         self._sent = 0
 
@@ -111,7 +111,7 @@ class SharedVectors:
         db: says which lesson is which.
     """
 
-    def __init__(self, connections: HubConnections, node: str, db: Database) -> None:
+    def __init__(self, connections: SharedDatabase, node: str, db: Database) -> None:
         self._hub, self._node, self._db = connections, node, db
         self._found = dict[tuple[str, int], HubVectors]()
 
@@ -123,7 +123,7 @@ class SharedVectors:
         """
         space = (embedder.name, embedder.dims)
         if space not in self._found:
-            if not migrations.has_vectors(self._hub):
+            if not shared_schema.has_vectors(self._hub):
                 return None
             self._found[space] = HubVectors(self._hub, self._node, self._db, *space)
         return self._found[space]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from flask import Blueprint, Flask, Response, redirect, render_template, request
+from flask import Blueprint, Flask, Response, abort, redirect, render_template, request
 from markupsafe import Markup
 from werkzeug.routing import Map
 from werkzeug.wrappers import Response as BaseResponse
@@ -61,7 +61,7 @@ def register(app: Flask, context: AppContext, assets: Assets) -> None:
     blueprint.add_url_rule("/login", view_func=pages.login)
     blueprint.add_url_rule("/favicon.ico", view_func=pages.icon)
     app.register_blueprint(blueprint)
-    navigation = [page for page in PAGES if page.key]
+    navigation = [page for page in PAGES if page.key and (context.hub or not page.needs_hub)]
     add_filter(app, context.mask)
     app.context_processor(lambda: _addresses(assets, way_to_root(request.path)))
     app.jinja_env.globals.update(program=program, typed=format_command, navigation=navigation)
@@ -83,6 +83,8 @@ def _draw(context: AppContext, assets: Assets, routes: Map, page: Page) -> Calla
     styles = [page.style] if page.style in assets else []
 
     def view(**where: Any) -> str:
+        if page.needs_hub and not context.hub:
+            abort(404)
         data = Markup(boot_data(context, routes, page, where))  # noqa: S704  made for this place
         return render_template("shell.html", page=page, here=page.name, modules=modules, styles=styles, boot=data)
 

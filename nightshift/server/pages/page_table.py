@@ -19,7 +19,7 @@ class Page:
     the page, so that it is drawn without a request; parameters of the path may stand in them. The first one that
     answers 404 makes the page a 404; what fails otherwise is left to the script, which asks again and shows the error.
     Parameters are numbers, except those in `texts`. `key` is what is pressed after `g` to go there; a page without one
-    is not in the navigation.
+    is not in the navigation. One that `needs_hub` is nowhere without a hub.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Page:
     preload: tuple[str, ...] = (STATUS,)
     key: str = ""
     texts: tuple[str, ...] = ()
+    needs_hub: bool = False
 
     @property
     def rule(self) -> str:
@@ -111,5 +112,6 @@ PAGES: tuple[Page, ...] = (
         preload=(STATUS, "/api/environments"),
         key="e",
     ),
+    Page(name="hub", path="/hub", title="Nodes", key="h", needs_hub=True),
     Page(name="settings", path="/settings", title="Settings", preload=(STATUS, "/api/settings"), key="s"),
 )

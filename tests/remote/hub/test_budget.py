@@ -12,11 +12,9 @@ from nightshift.core.dialogue import Completion
 from nightshift.core.errors import Parked
 from nightshift.core.tasks.task import Limits, Spent
 from nightshift.models.budgets import BudgetExhausted, BudgetLedger, CallEstimate, Price, SpendingLimits
-from nightshift.remote.hub import migrations
-from nightshift.remote.hub.budget import HubBudget
-from nightshift.remote.hub.connection import HubConnections
-from nightshift.remote.hub.nodes import Node, join
-from nightshift.remote.hub.queue import HubQueue
+from nightshift.remote.hub import shared_schema
+from nightshift.remote.hub.budget import HubBudget, beat
+from nightshift.remote.hub.database import SharedDatabase
 from tests.support.postgres import PostgresServer
 
 PRICE = Price(input_per_million_usd=0.0, output_per_million_usd=1000.0)
@@ -24,14 +22,13 @@ NEED = CallEstimate(prompt=10, reply=1000, price=PRICE)
 """A call that may cost a dollar."""
 
 
-def node(connections: HubConnections, name: str, lease_s: float = 60) -> HubBudget:
-    join(connections, Node(id=name, name=name))
-    HubQueue(connections, name, lease_s).beat([])
-    return HubBudget(connections, name)
+def node(database: SharedDatabase, name: str, lease_s: float = 60) -> HubBudget:
+    beat(database, name, lease_s)
+    return HubBudget(database, name)
 
 
-def spent(connections: HubConnections) -> float:
-    (row,) = connections.rows("SELECT cost_usd FROM spending_list WHERE is_total")
+def spent(database: SharedDatabase) -> float:
+    (row,) = database.rows("SELECT cost_usd FROM spending_list WHERE is_total")
     return float(row["cost_usd"])
 
 
@@ -52,14 +49,14 @@ async def call(of: BudgetLedger, tokens_out: int) -> int:
     return written
 
 
-def test_without_a_budget_nothing_is_asked_or_counted(connections: HubConnections) -> None:
-    assert asyncio.run(call(ledger(node(connections, "a")), 1000)) == 1000
-    assert connections.rows("SELECT * FROM spending_list") == []
+def test_without_a_budget_nothing_is_asked_or_counted(database: SharedDatabase) -> None:
+    assert asyncio.run(call(ledger(node(database, "a")), 1000)) == 1000
+    assert database.rows("SELECT * FROM spending_list") == []
 
 
-def test_no_race_of_nodes_spends_more_than_the_day_has(connections: HubConnections) -> None:
-    migrations.set_option(connections, "day_cost_usd", "3.5")
-    budgets = [node(connections, name) for name in "abcd"]
+def test_no_race_of_nodes_spends_more_than_the_day_has(database: SharedDatabase) -> None:
+    shared_schema.set_option(database, "day_cost_usd", "3.5")
+    budgets = [node(database, name) for name in "abcd"]
 
     def reserved(at: int) -> int | None:
         return asyncio.run(budgets[at % 4].reserve(1010, 1.0)).reservation
@@ -69,53 +66,53 @@ def test_no_race_of_nodes_spends_more_than_the_day_has(connections: HubConnectio
     assert len(got) == 3
 
 
-def test_a_reply_is_cut_to_what_is_left_and_then_the_day_is_over_for_all(connections: HubConnections) -> None:
-    migrations.set_option(connections, "day_cost_usd", "1.5")
-    first, second = ledger(node(connections, "a")), ledger(node(connections, "b"))
+def test_a_reply_is_cut_to_what_is_left_and_then_the_day_is_over_for_all(database: SharedDatabase) -> None:
+    shared_schema.set_option(database, "day_cost_usd", "1.5")
+    first, second = ledger(node(database, "a")), ledger(node(database, "b"))
     assert asyncio.run(call(first, 1000)) == 1000
     assert asyncio.run(call(second, 1000)) in {499, 500}
     with pytest.raises(BudgetExhausted, match="all nodes today") as over:
         asyncio.run(call(first, 1000))
     assert isinstance(first.interruption(over.value), Parked)
-    assert spent(connections) == pytest.approx(1.5, abs=0.01)
-    migrations.set_option(connections, "day_cost_usd", "3")
+    assert spent(database) == pytest.approx(1.5, abs=0.01)
+    shared_schema.set_option(database, "day_cost_usd", "3")
     assert asyncio.run(call(second, 100)) == 100
 
 
-def test_a_call_that_costs_less_gives_the_rest_back(connections: HubConnections) -> None:
-    migrations.set_option(connections, "total_cost_usd", "1.2")
-    one = ledger(node(connections, "a"))
+def test_a_call_that_costs_less_gives_the_rest_back(database: SharedDatabase) -> None:
+    shared_schema.set_option(database, "total_cost_usd", "1.2")
+    one = ledger(node(database, "a"))
     for _ in range(3):
         assert asyncio.run(call(one, 100)) == 100
-    assert spent(connections) == pytest.approx(0.3)
+    assert spent(database) == pytest.approx(0.3)
 
 
-def test_what_others_have_reserved_is_waited_for(connections: HubConnections) -> None:
-    migrations.set_option(connections, "day_cost_usd", "1")
-    held = asyncio.run(node(connections, "a").reserve(1010, 1.0))
+def test_what_others_have_reserved_is_waited_for(database: SharedDatabase) -> None:
+    shared_schema.set_option(database, "day_cost_usd", "1")
+    held = asyncio.run(node(database, "a").reserve(1010, 1.0))
     assert held.reservation
     with pytest.raises(Parked, match="may leave some"):
-        asyncio.run(call(ledger(node(connections, "b")), 1000))
+        asyncio.run(call(ledger(node(database, "b")), 1000))
 
 
-def test_what_a_lost_node_had_reserved_counts_until_it_says_what_it_used(connections: HubConnections) -> None:
-    migrations.set_option(connections, "day_cost_usd", "2")
-    lost = node(connections, "lost", lease_s=0.05)
+def test_what_a_lost_node_had_reserved_counts_until_it_says_what_it_used(database: SharedDatabase) -> None:
+    shared_schema.set_option(database, "day_cost_usd", "2")
+    lost = node(database, "lost", lease_s=0.05)
     held = asyncio.run(lost.reserve(1010, 1.0))
     assert held.reservation
     asyncio.run(asyncio.sleep(0.1))
-    connections.rows("SELECT count_lost_spending()")
-    connections.rows("SELECT count_lost_spending()")
-    assert spent(connections) == pytest.approx(1.0)
+    node(database, "other")
+    node(database, "other")
+    assert spent(database) == pytest.approx(1.0)
     asyncio.run(lost.settle(held.reservation, Spent(model_calls=1, cost_usd=0.25)))
-    assert spent(connections) == pytest.approx(0.25)
+    assert spent(database) == pytest.approx(0.25)
 
 
-def test_while_the_hub_is_away_a_call_waits_and_what_was_used_is_told_later(
-    server: PostgresServer, connections: HubConnections
+def test_while_the_database_is_away_a_call_waits_and_what_was_used_is_told_later(
+    server: PostgresServer, database: SharedDatabase
 ) -> None:
-    migrations.set_option(connections, "day_cost_usd", "2")
-    budget = node(connections, "a")
+    shared_schema.set_option(database, "day_cost_usd", "2")
+    budget = node(database, "a")
     held = asyncio.run(budget.reserve(1010, 1.0))
     assert held.reservation
     server.stop()
@@ -126,4 +123,4 @@ def test_while_the_hub_is_away_a_call_waits_and_what_was_used_is_told_later(
     finally:
         server.start()
     assert asyncio.run(call(ledger(budget), 100)) == 100
-    assert spent(connections) == pytest.approx(0.6)
+    assert spent(database) == pytest.approx(0.6)

@@ -1,49 +1,94 @@
-"""A node lands the offers of another one: only what the node that has the task signed."""
+"""Turns of a branch: one node at a time, in order, and only what its node signed lands with others."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from nightshift.core.tasks.task import TaskSpec
-from nightshift.remote.hub.connection import HubConnections
+import pytest
+
+from nightshift.core.errors import LeaseLost
+from nightshift.core.hub import Turn
+from nightshift.core.tasks.revisions import Workspace
+from nightshift.core.tasks.task import Task
+from nightshift.remote.hub import control
+from nightshift.remote.hub.connection import HubConnection
 from nightshift.remote.hub.landing import Landing
-from nightshift.remote.hub.nodes import Node, join
-from nightshift.remote.hub.queue import HubQueue
 from nightshift.remote.hub.signing import NodeKey, offered_text
+from nightshift.remote.hub.worker import workflows_served
+from nightshift.remote.hub.workflows import Entry
+from tests.support.hub_node import hub_node, workspace_of_all
 
 LINE = "line"
 
 
-class Lander:
-    """A node with one task, and its way to the branch."""
-
-    def __init__(self, connections: HubConnections, folder: Path, name: str) -> None:
-        self.key, self.said = NodeKey(folder / name), list[str]()
-        self.connections, self.queue = connections, HubQueue(connections, name)
-        join(connections, Node(id=name, name=name, public_key=self.key.public))
-        self.queue.beat([])
-        self.queue.submit(TaskSpec(description="x"))
-        (claim,) = self.queue.claim()
-        self.held = claim.held
-
-    def sign(self, commit: str) -> str:
-        return self.key.sign(offered_text(self.queue.node, self.held.task_id, LINE, commit, "agent/x"))
+def landing(hub: HubConnection, folder: Path, name: str, said: list[str], lease_s: float = 60) -> Landing:
+    return Landing(hub, name, NodeKey(folder / name / "key"), lambda _: LINE, lease_s, said.append)
 
 
-def others(connections: HubConnections, one: Lander) -> list[int]:
-    landing = Landing(connections, one.queue, one.key, lambda _: LINE, 60, one.said.append)
-    return [each.task_id for each in landing.others(LINE, "python", one.held)]
+async def until_entered(way: Landing, fits: Callable[[list[Entry]], bool]) -> None:
+    while not fits(await way.entries(LINE)):  # noqa: ASYNC110  another process tells no event of this loop
+        await asyncio.sleep(0.05)
 
 
-def test_an_offer_is_landed_by_others_only_with_its_nodes_signature(
-    connections: HubConnections, tmp_path: Path
+def test_the_second_waits_offers_its_commit_and_learns_where_it_landed(
+    hub: HubConnection, url: str, tmp_path: Path
 ) -> None:
-    one, good, bad, old = (Lander(connections, tmp_path, name) for name in ("one", "good", "bad", "old"))
-    good.queue.queue_landing(good.held, LINE, "c0ffee", "agent/x", "python", good.sign("c0ffee"))
-    bad.queue.queue_landing(bad.held, LINE, "c0ffee", "agent/x", "python", bad.sign("beef"))
-    old.queue.queue_landing(old.held, LINE, "c0ffee", "agent/x", "python", "")
-    assert others(connections, one) == [good.held.task_id]
-    assert one.said == [f"task {bad.held.task_id} of the hub is not landed here: the offer is not signed by bad"]
-    assert [each.queue.landing_of(each.held)[1] for each in (good, bad, old)] == [False, True, True]
-    assert others(connections, one) == [good.held.task_id]
-    assert len(one.said) == 1
+    with workflows_served(hub):
+        control.prepare(hub)
+        control.follow(hub, workspace_of_all(tmp_path))
+    with hub_node(url, tmp_path, "a") as first, hub_node(url, tmp_path, "b") as second:
+        first.submit("one")
+        first.submit("two")
+        tasks, said = [first.take(), second.take()], list[str]()
+        ways = [landing(hub, tmp_path, name, said) for name in "ab"]
+        offered, place = asyncio.Event(), first.dispatcher._repositories.git.open(None, None, 1, "x")
+
+        async def offer() -> tuple[str, str]:
+            offered.set()
+            return "c0ffee", "agent/x"
+
+        async def land_second() -> Turn:
+            async with ways[1].turn(tasks[1], place, offer, "python") as turn:
+                return turn
+
+        async def land() -> tuple[Turn, Turn]:
+            async with ways[0].turn(tasks[0], place, offer, "python") as turn:
+                assert not offered.is_set()
+                waits = asyncio.create_task(land_second())
+                await offered.wait()
+                await until_entered(ways[0], lambda entries: any(entry.commit for entry in entries))
+                forged = Entry(task_id=7, fence=1, node="b", commit="beef", branch="agent/y", kind="python",
+                               signature=ways[0]._key.sign(offered_text("b", 7, LINE, "beef", "agent/y")))  # fmt: skip
+                await ways[0]._signal(LINE, "enter", forged)
+                await until_entered(ways[0], lambda entries: len(entries) == 3)
+                others = await ways[0]._sound(LINE, (await ways[0].entries(LINE))[1:], "python")
+                assert [other.commit for other in others] == ["c0ffee"]
+                await ways[0].end(LINE, {tasks[1].hub_id or 0: "feed"})
+            return turn, await waits
+
+        mine, theirs = asyncio.run(land())
+        assert (mine.landed, mine.others, theirs.landed) == (None, (), "feed")
+        assert said == ["task 7 of the hub is not landed here: its node has not signed the offer"]
+        late = replace(tasks[0], hub_fence=99)
+        with pytest.raises(LeaseLost):
+            asyncio.run(_enter(ways[0], late, place))
+
+
+async def _enter(way: Landing, task: Task, place: Workspace) -> None:
+    async with way.turn(task, place):
+        pass
+
+
+def test_a_task_whose_node_is_not_heard_of_loses_its_turn(hub: HubConnection, url: str, tmp_path: Path) -> None:
+    with workflows_served(hub):
+        way = landing(hub, tmp_path, "a", [], lease_s=1)
+
+        async def until_gone() -> None:
+            await way._signal(LINE, "enter", Entry(task_id=1, fence=1, node="b"))
+            await until_entered(way, bool)
+            await until_entered(way, lambda entries: not entries)
+
+        asyncio.run(until_gone())

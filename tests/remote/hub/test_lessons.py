@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from nightshift.core.clock import utc_now
-from nightshift.core.errors import HubAway, NodeRemoved
+from nightshift.core.errors import HubAway
 from nightshift.core.shares import Share
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.lesson import Lesson
@@ -22,9 +22,8 @@ from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
 from nightshift.git.manager import GitManager
-from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub.database import SharedDatabase
 from nightshift.remote.hub.lessons import LessonExchange
-from nightshift.remote.hub.nodes import Node, join, remove
 from nightshift.remote.hub.repositories import SharedRepositories
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
@@ -38,7 +37,7 @@ from nightshift.storage.memory.rows import Stored
 from nightshift.storage.memory.store import LongTermMemory, _concerns
 from tests.support.daemon import git
 from tests.support.git_repo import make_repo
-from tests.support.postgres import PostgresServer, hub
+from tests.support.postgres import PostgresServer, shared
 from tests.support.ready_database import ready
 
 TIME = "2026-03-01T12:00:00.000000Z"
@@ -50,8 +49,8 @@ class Learner:
 
     db: Database
     memory: LongTermMemory
-    begin: Callable[[HubConnections], LessonExchange]
-    connections: HubConnections
+    begin: Callable[[SharedDatabase], LessonExchange]
+    database: SharedDatabase
     lessons: LessonExchange
     repo: str
     faults: list[str]
@@ -61,10 +60,10 @@ class Learner:
         line = json.dumps({"kind": "pattern", **fields, "created_at": TIME, "learned_at": TIME})
         self.db.write(lambda conn: exchange.take(conn, exchange.read(line))).result()
 
-    def restart(self, another: HubConnections | None = None) -> None:
+    def restart(self, another: SharedDatabase | None = None) -> None:
         """As with the same hub, or with another one."""
-        self.connections = another or self.connections
-        self.lessons = self.begin(self.connections)
+        self.database = another or self.database
+        self.lessons = self.begin(self.database)
 
     def fail(self, signature: str, shapes: Sequence[str] = ()) -> int:
         """A failure that a task of this node met and mended; its id."""
@@ -119,23 +118,22 @@ class Learner:
 
 
 @pytest.fixture
-def nodes(connections: HubConnections, tmp_path: Path) -> Iterator[tuple[Learner, Learner]]:
-    with two(connections, tmp_path) as made:
+def nodes(database: SharedDatabase, tmp_path: Path) -> Iterator[tuple[Learner, Learner]]:
+    with two(database, tmp_path) as made:
         yield made
 
 
 @contextmanager
-def two(connections: HubConnections, folder: Path) -> Iterator[tuple[Learner, Learner]]:
+def two(database: SharedDatabase, folder: Path) -> Iterator[tuple[Learner, Learner]]:
     remote = folder / "shop.git"
     git(folder, "init", "-q", "--bare", str(remote))
     with ExitStack() as stack:
-        yield learner(stack, connections, folder / "a", remote), learner(stack, connections, folder / "b", remote)
+        yield learner(stack, database, folder / "a", remote), learner(stack, database, folder / "b", remote)
 
 
-def learner(stack: ExitStack, connections: HubConnections, folder: Path, remote: Path) -> Learner:
+def learner(stack: ExitStack, database: SharedDatabase, folder: Path, remote: Path) -> Learner:
     repo = make_repo(folder / "shop", {"a.py": "1\n"})
     git(repo, "remote", "add", "origin", str(remote))
-    join(connections, Node(id=folder.name, name=folder.name))
     author = Author(name="Test", email="test@example.org")
     manager = GitManager(workspace=folder / "workspace", author=author, auto_push=False, emit=lambda _: None)
     stack.callback(manager.close)
@@ -143,17 +141,17 @@ def learner(stack: ExitStack, connections: HubConnections, folder: Path, remote:
     memory, faults = LongTermMemory(db, choose("hashed"), emit=lambda _: None), list[str]()
     stack.callback(memory.close)
 
-    def begin(of_hub: HubConnections) -> LessonExchange:
+    def begin(of_hub: SharedDatabase) -> LessonExchange:
         return LessonExchange(
             of_hub, folder.name, db=db, state=StateStore(db), mask=Masker(["hunter2hunter2"]),
             repositories=SharedRepositories(manager, folder / "clones", lambda: [str(repo)]),
             hear=memory.hear, report=faults.append,
         )  # fmt: skip
 
-    return Learner(db, memory, begin, connections, begin(connections), str(repo), faults)
+    return Learner(db, memory, begin, database, begin(database), str(repo), faults)
 
 
-def test_a_lesson_is_known_to_all_once(nodes: tuple[Learner, Learner], connections: HubConnections) -> None:
+def test_a_lesson_is_known_to_all_once(nodes: tuple[Learner, Learner], database: SharedDatabase) -> None:
     first, second = nodes
     first.learn("off by one")
     second.learn("off by one")
@@ -162,7 +160,7 @@ def test_a_lesson_is_known_to_all_once(nodes: tuple[Learner, Learner], connectio
         for node in nodes:
             node.lessons.turn()
     assert first.knows().keys() == second.knows().keys() == {"off by one", "wrong sign"}
-    assert connections.rows("SELECT count(*) AS count FROM lessons") == [{"count": 2}]
+    assert database.rows("SELECT count(*) AS count FROM lessons") == [{"count": 2}]
 
 
 def test_a_repository_has_the_path_that_it_has_on_each_node(nodes: tuple[Learner, Learner]) -> None:
@@ -174,16 +172,16 @@ def test_a_repository_has_the_path_that_it_has_on_each_node(nodes: tuple[Learner
     assert first.repo != second.repo
 
 
-def test_secrets_do_not_leave_their_node(nodes: tuple[Learner, Learner], connections: HubConnections) -> None:
+def test_secrets_do_not_leave_their_node(nodes: tuple[Learner, Learner], database: SharedDatabase) -> None:
     nodes[0].learn("log in with hunter2hunter2")
     nodes[0].lessons.turn()
-    assert "hunter2hunter2" not in str(connections.rows("SELECT line FROM lessons"))
+    assert "hunter2hunter2" not in str(database.rows("SELECT line FROM lessons"))
 
 
-def test_what_is_no_lesson_is_passed_over_and_told(nodes: tuple[Learner, Learner], connections: HubConnections) -> None:
+def test_what_is_no_lesson_is_passed_over_and_told(nodes: tuple[Learner, Learner], database: SharedDatabase) -> None:
     first, second = nodes
     for number, line in enumerate(("no json", "[]", '{"kind": "pattern"}', '{"kind": "failure", "repo": ""}')):
-        connections.rows("SELECT share_lessons('a', %s::text[], %s::text[])", ([f"k{number}"], [line]))
+        database.rows("SELECT share_lessons('a', %s::text[], %s::text[])", ([f"k{number}"], [line]))
     first.learn("sound")
     first.lessons.turn()
     second.lessons.turn()
@@ -234,7 +232,7 @@ ENDS = st.lists(st.tuples(st.integers(0, 1), st.booleans(), st.booleans()), max_
 def test_nodes_judge_as_one_that_has_seen_what_all_have(
     server: PostgresServer, tmp_path: Path, ends: list[tuple[int, bool, bool]]
 ) -> None:
-    with hub(server.ready()) as connections, two(connections, Path(tempfile.mkdtemp(dir=tmp_path))) as nodes:
+    with shared(server.ready()) as database, two(database, Path(tempfile.mkdtemp(dir=tmp_path))) as nodes:
         nodes[0].learn("shared")
         settle(*nodes)
         for number, (place, is_shown, solved) in enumerate(ends, 1):
@@ -254,7 +252,7 @@ def test_nodes_judge_as_one_that_has_seen_what_all_have(
 
 
 def test_counts_told_again_or_too_late_are_counted_once(
-    nodes: tuple[Learner, Learner], connections: HubConnections
+    nodes: tuple[Learner, Learner], database: SharedDatabase
 ) -> None:
     first, second = nodes
     first.learn("shared")
@@ -264,10 +262,10 @@ def test_counts_told_again_or_too_late_are_counted_once(
     settle(*nodes)
     first.restart()  # restarted: all is told again
     settle(*nodes)
-    (row,) = connections.rows("SELECT * FROM lesson_tallies WHERE shown > 0")
+    (row,) = database.rows("SELECT * FROM lesson_tallies WHERE shown > 0")
     late = {**row, "shown": 2, "shown_solved": 2}
     late = {name: late[name] for name in ("key", *elsewhere.Tally().fields())}
-    connections.rows("SELECT share_tallies('a', %s::jsonb)", (json.dumps([late]),))
+    database.rows("SELECT share_tallies('a', %s::jsonb)", (json.dumps([late]),))
     settle(*nodes)
     assert second.listed("shared").shown == Share(4, 4)
     assert first.listed("shared").shown == Share(4, 4)
@@ -304,11 +302,10 @@ def test_another_hub_is_read_from_its_beginning_and_told_everything(
     for number in range(3):
         first.learn(f"here {number}")
     settle(*nodes)
-    with hub(server.database()) as another, ExitStack() as stack:
+    with shared(server.database()) as another, ExitStack() as stack:
         third = learner(stack, another, tmp_path / "c", tmp_path / "shop.git")
         third.learn("there")
         third.lessons.turn()
-        join(another, Node(id="b", name="b"))
         second.restart(another)
         second.lessons.turn()
         third.lessons.turn()
@@ -394,25 +391,13 @@ def test_a_use_is_not_counted_for_a_lesson_of_the_node_that_began_the_attempt(no
     assert first.listed("shared").times_used == 0
 
 
-def test_a_node_that_was_removed_shares_nothing_any_more(
-    nodes: tuple[Learner, Learner], connections: HubConnections
-) -> None:
-    first, second = nodes
-    first.learn("late")
-    remove(connections, "a")
-    with pytest.raises(NodeRemoved):
-        first.lessons.turn()
-    second.lessons.turn()
-    assert second.knows() == {}
-
-
 def test_a_lesson_that_was_forgotten_is_not_kept_in_the_hub_again(
-    nodes: tuple[Learner, Learner], connections: HubConnections
+    nodes: tuple[Learner, Learner], database: SharedDatabase
 ) -> None:
     first, _ = nodes
     first.learn("old")
     settle(first)
-    (row,) = connections.rows("SELECT key, line FROM lessons")
-    connections.rows("SELECT forget_lessons('a', ARRAY['lesson'], ARRAY['other'])")
-    connections.rows("SELECT share_lessons('b', ARRAY['other'], %s::text[])", ([row["line"]],))
-    assert "other" not in [one["key"] for one in connections.rows("SELECT key FROM lessons")]
+    (row,) = database.rows("SELECT key, line FROM lessons")
+    database.rows("SELECT forget_lessons('a', ARRAY['lesson'], ARRAY['other'])")
+    database.rows("SELECT share_lessons('b', ARRAY['other'], %s::text[])", ([row["line"]],))
+    assert "other" not in [one["key"] for one in database.rows("SELECT key FROM lessons")]

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from nightshift.core.clock import utc_now
 from nightshift.core.errors import HubAway, HubRefused
-from nightshift.remote.hub import migrations
-from nightshift.remote.hub.connection import HubConnections
-from nightshift.remote.hub.nodes import Node, join
+from nightshift.remote.hub import shared_schema
+from nightshift.remote.hub.database import SharedDatabase
 from nightshift.remote.hub.vectors import HubVectors, SharedVectors
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
@@ -26,7 +25,8 @@ from nightshift.storage.memory import elsewhere, rows
 from nightshift.storage.memory.embedders import Choice, HashedEmbedder
 from nightshift.storage.memory.embedding_space import EmbeddingSpaces
 from nightshift.storage.memory.vector_index import LessonKind, Near, VectorIndex, VectorStore
-from tests.support.postgres import PostgresServer, hub, servers
+from tests.support import postgres
+from tests.support.postgres import PostgresServer, servers
 
 if TYPE_CHECKING:
     from nightshift.storage.memory.embedders.base import Vectors
@@ -57,9 +57,8 @@ def local(db: Database) -> VectorStore:
 @pytest.fixture
 def shared(db: Database, vectors_server: PostgresServer) -> Iterator[VectorStore]:
     url = vectors_server.ready()
-    with hub(url) as connections:
-        join(connections, Node(id="a", name="a"))
-        yield HubVectors(connections, "a", db, SPACE, DIMS)
+    with postgres.shared(url) as database:
+        yield HubVectors(database, "a", db, SPACE, DIMS)
     vectors_server.drop(url)
 
 
@@ -240,12 +239,14 @@ def test_what_the_hub_lacks_is_sent_once(db: Database, local: VectorStore, share
 def test_a_server_without_pgvector_has_a_hub_without_vectors(tmp_path: Path, db: Database) -> None:
     if "debian" not in servers():
         pytest.skip("no server without pgvector is here")
-    with PostgresServer(servers()["debian"], tmp_path / "postgres") as server, hub(server.database()) as connections:
-        if migrations.has_vectors(connections):
+    with (
+        PostgresServer(servers()["debian"], tmp_path / "postgres") as server,
+        postgres.shared(server.database()) as database,
+    ):
+        if shared_schema.has_vectors(database):
             pytest.skip("Debian's server has pgvector here")
-        join(connections, Node(id="a", name="a"))
-        assert SharedVectors(connections, "a", db).of(HashedEmbedder()) is None
-        SharedVectors(connections, "a", db).send(HashedEmbedder())
+        assert SharedVectors(database, "a", db).of(HashedEmbedder()) is None
+        SharedVectors(database, "a", db).send(HashedEmbedder())
 
 
 def test_an_owner_who_may_not_add_the_extension_gets_a_hub_without_it(vectors_server: PostgresServer) -> None:
@@ -255,12 +256,12 @@ def test_an_owner_who_may_not_add_the_extension_gets_a_hub_without_it(vectors_se
         conn.execute("DROP ROLE IF EXISTS plain")
         conn.execute("CREATE ROLE plain LOGIN")
         conn.execute(f"GRANT ALL ON DATABASE {name} TO plain".encode())
-    with hub(vectors_server.url(name, "plain")) as connections:
-        assert not migrations.has_vectors(connections)
+    with postgres.shared(vectors_server.url(name, "plain")) as database:
+        assert not shared_schema.has_vectors(database)
         with psycopg.connect(url, autocommit=True) as conn:
             conn.execute("CREATE EXTENSION vector")
-        assert migrations.migrate(connections) == []
-        assert migrations.has_vectors(connections)
+        assert not shared_schema.make(database)
+        assert shared_schema.has_vectors(database)
     with psycopg.connect(vectors_server.url(), autocommit=True) as conn:
         conn.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
         conn.execute("DROP ROLE plain")
@@ -268,13 +269,12 @@ def test_an_owner_who_may_not_add_the_extension_gets_a_hub_without_it(vectors_se
 
 def test_a_node_may_search_and_send_and_touch_no_table(vectors_server: PostgresServer, db: Database) -> None:
     url = vectors_server.database()
-    with hub(url) as connections:
-        with connections.connection() as conn:
+    with postgres.shared(url) as database:
+        with database.connection() as conn:
             conn.execute("DROP ROLE IF EXISTS searcher")
             conn.execute("CREATE ROLE searcher LOGIN IN ROLE nightshift_node")
-        guest = HubConnections(vectors_server.url(url.rpartition("/")[2], "searcher"))
+        guest = SharedDatabase(vectors_server.url(url.rpartition("/")[2], "searcher"))
         try:
-            join(guest, Node(id="a", name="a"))
             vectors = SharedVectors(guest, "a", db).of(HashedEmbedder())
             assert vectors
             known(db, vectors)
@@ -284,8 +284,6 @@ def test_a_node_may_search_and_send_and_touch_no_table(vectors_server: PostgresS
             for statement in ("SELECT * FROM lesson_vectors", "DELETE FROM lesson_tallies", "SELECT * FROM forgotten"):
                 with pytest.raises(HubRefused, match="permission denied"):
                     guest.rows(statement)
-            with pytest.raises(HubRefused, match="has not joined"):
-                guest.rows("SELECT share_vectors('b', 'm', 1, 'failure', '{}', '{}')")
         finally:
             guest.close()
 

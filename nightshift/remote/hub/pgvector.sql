@@ -15,7 +15,7 @@ ALTER TABLE lesson_vectors ALTER COLUMN vector SET STORAGE PLAIN; -- a search re
 -- Lessons that nobody has sent a vector of, from a number on.
 CREATE OR REPLACE FUNCTION lessons_without_vector(p_embedder text, p_dims int, p_number bigint, p_most int)
 RETURNS TABLE (number bigint, key text)
-LANGUAGE sql SECURITY DEFINER SET search_path = nightshift, pg_temp AS $$
+LANGUAGE sql SECURITY DEFINER SET search_path = nightshift_shared, pg_temp AS $$
     SELECT l.number, l.key FROM lessons l WHERE l.number > p_number
         AND NOT EXISTS (SELECT 1 FROM lesson_vectors v WHERE v.embedder = p_embedder AND v.dims = p_dims AND v.key = l.key)
         AND NOT EXISTS (SELECT 1 FROM forgotten f WHERE f.kind = 'lesson' AND f.key = l.key)
@@ -24,9 +24,9 @@ $$;
 
 -- The first vector of a lesson stays.
 CREATE OR REPLACE FUNCTION share_vectors(p_node text, p_embedder text, p_dims int, p_kind text, p_keys text[], p_vectors text[])
-RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = nightshift, pg_temp AS $$
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = nightshift_shared, pg_temp AS $$
 BEGIN
-    PERFORM begin_sharing(p_node);
+    PERFORM begin_sharing();
     INSERT INTO lesson_vectors (embedder, dims, kind, key, vector)
         SELECT p_embedder, p_dims, p_kind, o.key, o.vector::{0}.vector
         FROM unnest(p_keys, p_vectors) AS o (key, vector) JOIN lessons l ON l.key = o.key
@@ -38,7 +38,7 @@ END $$;
 -- that their product is the cosine, also where one is of zeros alone.
 CREATE OR REPLACE FUNCTION nearest_vectors(p_embedder text, p_dims int, p_kind text, p_vector text, p_limit int, p_most int)
 RETURNS TABLE (key text, vector real[])
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = nightshift, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = nightshift_shared, pg_temp AS $$
     WITH asked AS MATERIALIZED (SELECT p_vector::{0}.vector AS vector), -- read once, not for each row
     compared AS MATERIALIZED (
         SELECT v.key, v.vector OPERATOR({0}.<#>) asked.vector AS distance FROM lesson_vectors v CROSS JOIN asked

@@ -1,0 +1,192 @@
+"""The hub for the server's threads: few of them wait for it, and none while it is known as away."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
+
+from nightshift.app.hub import STATE_KEY, node_name
+from nightshift.config.load import Settings
+from nightshift.core.errors import HubAway
+from nightshift.core.hub import HubAct, HubTask, NodeStatus, Overview, OwnNode, Signed
+from nightshift.core.tasks.states import Status
+from nightshift.storage.db.state_store import StateStore
+
+if TYPE_CHECKING:
+    from nightshift.remote.hub.connection import HubConnection
+
+AWAY_S = 5.0
+"""So long after a failure others are told of it at once; then one of them tries again."""
+AT_ONCE, WAIT_S = 4, 1.0
+"""So many questions may be open at the hub; others wait so long for their turn."""
+ANSWER_S = 12.0
+"""So long an answer is waited for: longer than a new connection may take, and less than a node waits."""
+_T = TypeVar("_T")
+
+
+class HubClient:
+    """See `core.hub.HubPort` and `core.hub.HubSteering`.
+
+    Args:
+        url: of the hub.
+        own: this machine as a node.
+        away_s: how long a failure is believed.
+        answer_s: how long an answer is waited for.
+    """
+
+    def __init__(
+        self, url: str, own: Callable[[], OwnNode], *, away_s: float = AWAY_S, answer_s: float = ANSWER_S
+    ) -> None:
+        self._url, self.own, self._away_s, self._answer_s = url, own, away_s, answer_s
+        self._lock, self._turns = threading.Lock(), threading.Semaphore(AT_ONCE)
+        self._connection: HubConnection | None = None
+        self._reason, self._failed_at = "", 0.0
+
+    def overview(self) -> Overview:
+        """See `core.hub.HubPort`."""
+        return self.ask(_overview)
+
+    def tasks(self, status: Status | None, limit: int, after: int | None) -> Sequence[tuple[HubTask, Signed | None]]:
+        """See `core.hub.HubPort`."""
+        return self.ask(lambda hub: _tasks(hub, status, limit, after))
+
+    def act(self, act: HubAct, task_id: int, priority: int = 0) -> Status:
+        """See `core.hub.HubSteering`."""
+        return self.ask(lambda hub: _acted(hub, act, task_id, priority))
+
+    def pause(self, reason: str | None) -> None:
+        """See `core.hub.HubSteering`."""
+        self.ask(lambda hub: _pause(hub, reason))
+
+    def drain(self, node: str, *, draining: bool) -> NodeStatus:
+        """See `core.hub.HubSteering`."""
+        return self.ask(lambda hub: _drained(hub, node, draining=draining))
+
+    def ask(self, question: Callable[[HubConnection], _T]) -> _T:
+        """Ask the hub a question and return the answer.
+
+        Raises:
+            ExtraMissing: the packages that speak with the hub are not installed.
+            HubAway: it cannot be reached, or could not some seconds ago, or others wait for it already.
+            HubRefused: it refuses.
+        """
+        if not self._turns.acquire(timeout=WAIT_S):
+            raise HubAway("the hub is slow to answer; others wait for it already")
+        answer: Future[_T] = Future()
+        # A thread of its own, which may wait for a hub that hangs for longer than a page does.
+        threading.Thread(target=self._answer, args=(question, answer), name="hub-question", daemon=True).start()
+        try:
+            return answer.result(self._answer_s)
+        except TimeoutError:
+            reason = f"the hub has not answered for {self._answer_s:g} s"
+            self._note_away(reason)
+            raise HubAway(reason) from None
+
+    def _answer(self, question: Callable[[HubConnection], _T], answer: Future[_T]) -> None:
+        try:
+            answer.set_result(self._asked(question))
+        except BaseException as error:  # noqa: BLE001  it is raised where it is waited for
+            answer.set_exception(error)
+        finally:
+            self._turns.release()
+
+    def _asked(self, question: Callable[[HubConnection], _T]) -> _T:
+        with self._lock:
+            now = time.monotonic()
+            if self._reason and now - self._failed_at < self._away_s:
+                raise HubAway(self._reason)
+            self._failed_at = now  # who comes while this one tries again is told at once, too
+            if self._connection is None:
+                from nightshift.remote.hub.connection import HubConnection  # noqa: PLC0415  an extra
+
+                self._connection = HubConnection(self._url, self._answer_s)
+            connection = self._connection
+        try:
+            found = question(connection)
+        except HubAway as error:
+            self._note_away(str(error))
+            raise
+        with self._lock:
+            self._reason = ""
+        return found
+
+    def _note_away(self, reason: str) -> None:
+        with self._lock:
+            self._reason, self._failed_at = reason, time.monotonic()
+
+    def close(self) -> None:
+        """Close its connection."""
+        with self._lock:
+            if self._connection:
+                self._connection.close()
+
+
+def hub_client(settings: Settings, state: StateStore) -> HubClient | None:
+    """The hub that the settings name; None where they name none."""
+    if settings.hub_url is None:
+        return None
+    name, ui = node_name(settings), ui_of(settings.hub_url)
+
+    def own() -> OwnNode:
+        known = state.get(STATE_KEY)
+        return OwnNode(id=None if known is None else str(known), name=name, ui=ui)
+
+    return HubClient(settings.hub_url, own)
+
+
+# The questions import Temporal's SDK, which is an extra.
+
+
+def _overview(hub: HubConnection) -> Overview:
+    from nightshift.remote.hub.nodes import overview  # noqa: PLC0415
+
+    return overview(hub)
+
+
+def _tasks(
+    hub: HubConnection, status: Status | None, limit: int, after: int | None
+) -> list[tuple[HubTask, Signed | None]]:
+    from nightshift.remote.hub.nodes import keys  # noqa: PLC0415
+    from nightshift.remote.hub.queue import HubQueue  # noqa: PLC0415
+    from nightshift.remote.hub.signing import result_is_signed  # noqa: PLC0415
+
+    public = keys(hub)
+    return [(task, result_is_signed(task, public)) for task in HubQueue(hub).find(status, limit, after)]
+
+
+def _acted(hub: HubConnection, act: HubAct, task_id: int, priority: int) -> Status:
+    from nightshift.remote.hub.queue import HubQueue  # noqa: PLC0415
+
+    queue = HubQueue(hub)
+    match act:
+        case HubAct.CANCEL:
+            return queue.cancel(task_id)
+        case HubAct.RETRY:
+            return queue.retry(task_id)
+        case HubAct.PRIORITISE:
+            return queue.prioritise(task_id, priority)
+
+
+def _pause(hub: HubConnection, reason: str | None) -> None:
+    from nightshift.remote.hub.control import pause  # noqa: PLC0415
+
+    pause(hub, reason)
+
+
+def _drained(hub: HubConnection, node: str, *, draining: bool) -> NodeStatus:
+    from nightshift.remote.hub.nodes import drain  # noqa: PLC0415
+
+    return drain(hub, node, draining=draining)
+
+
+def ui_of(url: str) -> str:
+    """Return the address of Temporal's own page: the hosted service's, or the usual port of a server of one's own."""
+    parts = urlsplit(url)
+    namespace = parts.path.strip("/") or "default"
+    if (parts.hostname or "").endswith((".tmprl.cloud", ".temporal.io")):
+        return f"https://cloud.temporal.io/namespaces/{namespace}/workflows"
+    return f"http://{parts.hostname}:{(parts.port or 7233) + 1000}/namespaces/{namespace}/workflows"

@@ -1,0 +1,188 @@
+"""Connections to what nodes share in PostgreSQL: a small pool, and errors that say whether waiting helps.
+
+A database that is away is nothing that ends work. So whatever may pass by itself (no route, a restart, a failover, a
+full disk, a lock that is waited for) is `HubAway`, and only what will not (a password, a schema of another version, a
+refusal) is `HubRefused`.
+
+A server that hangs, or a network that swallows what is sent, ends no connection. So each answer has a bound here
+(`remote.hub.bounded`), a little longer than the one that the server has for a statement; the kernel's own bounds, which
+are set as well, only see a peer that acknowledges nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import select
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from nightshift.core.errors import ExtraMissing, HubAway, HubRefused
+from nightshift.core.program import format_command
+from nightshift.core.status import install_by_hand
+from nightshift.core.text.masking import Masker
+
+if TYPE_CHECKING:
+    from psycopg import Connection, Error
+    from psycopg.rows import DictRow
+
+    from nightshift.remote.hub.bounded import Bounded
+
+SCHEMA = "nightshift_shared"
+_CONNECT_S, _STATEMENT_S = 5, 20
+ANSWER_S = _STATEMENT_S + 5.0
+"""So long an answer is waited for: the server gives a statement up before that, so only one that hangs is slower."""
+_TRUSTED_S = 10.0
+"""A connection that was not used for so long is asked whether it works; else a look at its socket is enough."""
+_PASSING = ("08", "53", "55P03", "57", "58", "40", "25006")
+"""SQLSTATEs, or how they begin, of what passes by itself: no connection, no room, a lock, a shutdown, a disk's trouble,
+a deadlock, a server that is still a standby."""
+_REFUSALS = (
+    "authentication failed",
+    "no password",
+    "does not exist",
+    "pg_hba.conf",
+    "not permitted to log in",
+    "invalid ",
+)
+_CERTIFICATES = ("certificate", "unknown ca", "SSL was required", "server does not support SSL")
+"""The messages of libpq where a connection is refused before there is a SQLSTATE."""
+
+
+class SharedDatabase:
+    """Connections for any thread; none is opened before it is needed.
+
+    Args:
+        url: `postgresql://…`, as libpq reads it.
+        most: how many there are at most.
+        answer_s: how long an answer is waited for, in seconds.
+    """
+
+    def __init__(self, url: str, most: int = 4, answer_s: float = ANSWER_S) -> None:
+        try:
+            import psycopg_pool  # noqa: PLC0415  an extra
+            from psycopg.rows import dict_row  # noqa: PLC0415  as above
+
+            from nightshift.remote.hub.bounded import bounded  # noqa: PLC0415  as above
+        except ModuleNotFoundError as error:
+            raise ExtraMissing(f"a hub needs packages: {install_by_hand('hub')} brings them") from error
+        parts = _parts(url)
+        secrets = [parts[name] for name in ("password", "sslpassword") if name in parts] if parts else []
+        self._url, self._is_sound, self._mask = url, parts is not None, Masker([url, *secrets])
+        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # what it warns of is raised
+        settings = {
+            "autocommit": True,
+            "connect_timeout": _CONNECT_S,
+            "row_factory": dict_row,
+            "application_name": "nightshift",
+            "options": f"-c search_path={SCHEMA} -c statement_timeout={_STATEMENT_S}s",
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 1000 * _STATEMENT_S,
+        }
+        self._settings, self._class = settings, bounded(answer_s)
+        self._pool = psycopg_pool.ConnectionPool(
+            url, connection_class=self._class, kwargs=settings, min_size=0, max_size=most, open=False,
+            timeout=_CONNECT_S, name="hub-database", check=self._check, reconnect_timeout=_CONNECT_S,
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Close all of them."""
+        self._pool.close(timeout=1)
+
+    def _check(self, conn: Bounded) -> None:
+        """Make sure that a connection works before it is used: without a question, where it was used just now."""
+        fresh = time.monotonic() - conn.answered_at < _TRUSTED_S
+        if not fresh or select.select([conn.fileno()], [], [], 0)[0]:  # an end can be read, and nothing else is due
+            conn.execute("")
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection[DictRow]]:
+        """A connection that commits each statement by itself.
+
+        Raises:
+            HubAway: the database cannot be reached or used now.
+            HubRefused: it refuses for good.
+        """
+        import psycopg  # noqa: PLC0415  an extra
+        import psycopg_pool  # noqa: PLC0415  as above
+
+        self._refuse_what_is_no_address()
+        try:
+            self._pool.open()
+            with self._pool.connection() as conn:
+                yield conn
+        except psycopg_pool.PoolTimeout:
+            raise HubAway(self._why_no_connection()) from None
+        except psycopg.Error as error:
+            raise _translated(error, self._mask) from error
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[DictRow]:
+        """Return the rows of a statement; see `connection` for what it raises."""
+        with self.connection() as conn:
+            return conn.execute(query.encode(), values).fetchall()
+
+    def row(self, query: str, values: Sequence[Any] = ()) -> DictRow | None:
+        """The first row of that."""
+        return next(iter(self.rows(query, values)), None)
+
+    def _connected(self) -> Connection[DictRow]:
+        """A connection beside the pool."""
+        import psycopg  # noqa: PLC0415  an extra
+
+        self._refuse_what_is_no_address()
+        try:
+            return self._class.connect(self._url, **self._settings)  # type: ignore[arg-type]  # values of many types
+        except psycopg.Error as error:
+            raise _translated(error, self._mask) from error
+
+    def _refuse_what_is_no_address(self) -> None:
+        """Without libpq's words, which are parts of the password then."""
+        if not self._is_sound:
+            raise HubRefused(
+                "HUB_DATABASE_URL cannot be read: write postgresql://user:password@host:port/database, and in a "
+                "password %40 for @, %2F for /, %3A for : and %25 for %"
+            )
+
+    def _why_no_connection(self) -> str:
+        try:
+            self._connected().close()
+        except HubAway as away:
+            return str(away)
+        return "all connections to the shared database are in use"
+
+
+def _parts(url: str) -> dict[str, str] | None:
+    """Parse an address by libpq; None where a password that is not escaped is taken for another part."""
+    from psycopg import ProgrammingError  # noqa: PLC0415  an extra
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415  as above
+
+    try:
+        found = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+    except ProgrammingError:
+        return None
+    has_ports = all(port.isdigit() for port in found.get("port", "5432").split(","))
+    return found if has_ports and "@" not in found.get("host", "") + found.get("dbname", "") else None
+
+
+def _translated(error: Error, mask: Masker) -> Exception:
+    lines = (" ".join(line.split()) for line in str(error).splitlines())
+    state, text = error.sqlstate or "", mask("; ".join(filter(None, lines)))
+    said = error.diag.message_primary or text
+    if state == "42501":
+        return HubRefused(f"the shared database refuses: {said}: the user in HUB_DATABASE_URL lacks the right")
+    if state in {"3F000", "42P01", "42883"}:
+        return HubRefused(
+            "the shared database is not made yet, or shows this user nothing; type "
+            f"`{format_command('hub init')}` as its owner, and grant this user the role of nodes: {said}"
+        )
+    if not state and any(word in text for word in _CERTIFICATES):
+        where = "see sslmode and sslrootcert in HUB_DATABASE_URL"
+        return HubRefused(f"no TLS with the shared database; {where}: {text}")
+    if not state and any(word in text for word in _REFUSALS):
+        return HubRefused(f"the shared database refuses: {text}")
+    if not state or state.startswith(_PASSING):
+        return HubAway(f"the shared database cannot be reached: {text}")
+    return HubRefused(f"the shared database refuses: {state} {said}")

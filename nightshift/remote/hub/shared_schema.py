@@ -1,0 +1,140 @@
+"""Makes the schema of what nodes share in PostgreSQL (`shared.sql`), and tells whether it fits this program."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from nightshift.core.errors import HubRefused
+from nightshift.core.program import format_command
+from nightshift.remote.hub.database import SCHEMA, SharedDatabase
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+    from psycopg.rows import DictRow
+
+ROLE = "nightshift_node"
+VERSION = 1
+_LOCK = 0x6E69676874  # "night"
+_OLD_TASKS = "SELECT count(*) AS number FROM nightshift.task_list WHERE status NOT IN ('done', 'failed', 'cancelled')"
+
+
+def make(database: SharedDatabase) -> bool:
+    """Make the schema as its owner; False where it is there.
+
+    Raises:
+        HubAway: the database cannot be reached.
+        HubRefused: the database's user may not do it, or the hub of an older version has open tasks there.
+    """
+    with database.connection() as conn, conn.transaction():
+        conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        _refuse_old_tasks(conn)
+        conn.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}".encode())
+        is_new = not _has(conn, "made")
+        if is_new:
+            conn.execute(files(__package__).joinpath("shared.sql").read_bytes())
+            conn.execute("INSERT INTO made (version) VALUES (%s)", (VERSION,))
+        _add_vectors(conn)
+        _grant(conn)
+    return is_new
+
+
+def set_option(database: SharedDatabase, name: str, value: str | None) -> None:
+    """Set what holds for all nodes, or take it away, as the schema's owner."""
+    query = "INSERT INTO options (name, value) VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+    with database.connection() as conn:
+        if value is None:
+            conn.execute("DELETE FROM options WHERE name = %s", (name,))
+        else:
+            conn.execute(query, (name, value))
+
+
+def option(database: SharedDatabase, name: str) -> str | None:
+    """Read an option; None where it was not set."""
+    row = database.row("SELECT value FROM option_list WHERE name = %s", (name,))
+    return None if row is None else str(row["value"])
+
+
+def check(database: SharedDatabase) -> None:
+    """Make sure that this program and the schema fit.
+
+    Raises:
+        HubAway: the database cannot be reached.
+        HubRefused: there is no schema or another version's, or the hub of an older version has open tasks there.
+    """
+    with database.connection() as conn:
+        _refuse_old_tasks(conn)
+    if (row := database.row("SELECT version FROM made_list")) is None or row["version"] != VERSION:
+        raise HubRefused(f"the shared database is of another version than this node; this one knows version {VERSION}")
+
+
+def made_at(database: SharedDatabase) -> str:
+    """When the schema was made, as a text: it tells one database from another."""
+    row = database.row("SELECT at::text FROM made_list")
+    return str(row["at"]) if row else ""
+
+
+def has_role(database: SharedDatabase) -> bool:
+    """Whether there is the role that nodes are granted."""
+    return database.row("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,)) is not None
+
+
+def has_vectors(database: SharedDatabase) -> bool:
+    """Whether nodes may search by meaning in the database."""
+    query = "SELECT to_regclass('lesson_vectors') IS NOT NULL AS has"
+    return bool((row := database.row(query)) and row["has"])
+
+
+def _has(conn: Connection[DictRow], name: str) -> bool:
+    row = conn.execute("SELECT to_regclass(%s) IS NOT NULL AS has", (name,)).fetchone()
+    return bool(row and row["has"])
+
+
+def _refuse_old_tasks(conn: Connection[DictRow]) -> None:
+    """Refuse a database in which the hub of an older version still has tasks."""
+    from psycopg.errors import Error  # noqa: PLC0415  an extra
+
+    if not _has(conn, "nightshift.task_list"):
+        return
+    with suppress(Error), conn.transaction():  # a user who may not look there gave no tasks either
+        row = conn.execute(_OLD_TASKS).fetchone()
+        if row and row["number"]:
+            raise HubRefused(
+                f"this database has {row['number']} open tasks of the hub of an older version: finish or cancel them "
+                f"there with that version (`{format_command('hub cancel')}`), then start this one"
+            )
+
+
+def _add_vectors(conn: Connection[DictRow]) -> None:
+    """Make the table of vectors where the server has pgvector and it is there, or this user may add it."""
+    from psycopg.errors import Error  # noqa: PLC0415  an extra
+
+    with suppress(Error), conn.transaction():
+        conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    where = "SELECT extnamespace::regnamespace::text AS name FROM pg_extension WHERE extname = 'vector'"
+    if found := conn.execute(where).fetchone():
+        statements = files(__package__).joinpath("pgvector.sql").read_text()
+        conn.execute(statements.replace("{0}", found["name"]).encode())
+
+
+def _grant(conn: Connection[DictRow]) -> None:
+    """Let nodes call the functions and read the lists, and nothing else."""
+    granted = conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,)).fetchone()
+    may_create = conn.execute("SELECT rolcreaterole OR rolsuper AS may FROM pg_roles WHERE rolname = current_user")
+    row = may_create.fetchone()
+    if not granted:
+        if not (row and row["may"]):
+            return
+        conn.execute(f"CREATE ROLE {ROLE} NOLOGIN".encode())
+    conn.execute(f"REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {SCHEMA} FROM PUBLIC".encode())
+    conn.execute(f"GRANT USAGE ON SCHEMA {SCHEMA} TO {ROLE}".encode())
+    functions = conn.execute(
+        "SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = %s::regnamespace AND prosecdef",
+        (SCHEMA,),
+    )
+    for each in functions.fetchall():  # those that are for the functions alone run as whoever calls them
+        conn.execute(f"GRANT EXECUTE ON FUNCTION {each['name']} TO {ROLE}".encode())
+    views = conn.execute("SELECT viewname AS name FROM pg_views WHERE schemaname = %s", (SCHEMA,)).fetchall()
+    for each in views:
+        conn.execute(f"GRANT SELECT ON {each['name']} TO {ROLE}".encode())

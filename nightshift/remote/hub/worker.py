@@ -1,0 +1,205 @@
+"""A node's workers at Temporal: they advance workflows, and take attempts while the node has workers free."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from temporalio import activity
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+from temporalio.worker import (
+    CustomSlotSupplier,
+    FixedSizeSlotSupplier,
+    SlotMarkUsedContext,
+    SlotPermit,
+    SlotReleaseContext,
+    SlotReserveContext,
+    UnsandboxedWorkflowRunner,
+    Worker,
+    WorkerTuner,
+)
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
+
+from nightshift.remote.hub.connection import HubConnection
+from nightshift.remote.hub.queue import Held, heartbeat
+from nightshift.remote.hub.workflows import ALL, WORKFLOWS, Assignment, Facts, Outcome, workflow_of
+
+LOOK_S = 5.0
+"""Slots are counted anew after so long, when nothing is heard."""
+_AT_ONCE = 20
+
+
+def workflow_worker(client: Client, *, is_short: bool = False) -> Worker:
+    """Return a worker that advances the hub's workflows; one that `is_short` keeps none in mind."""
+
+    @activity.defn(name="standing")
+    async def standing(task_id: int) -> str:
+        try:
+            described = await client.get_workflow_handle(workflow_of(task_id)).describe()
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                return ""
+            raise
+        return (await described.memo_value("task", type_hint=Facts)).status
+
+    return Worker(
+        client,
+        task_queue=WORKFLOWS,
+        workflows=ALL,
+        activities=[] if is_short else [standing],
+        workflow_runner=UnsandboxedWorkflowRunner() if is_short else SandboxedWorkflowRunner(),
+        max_cached_workflows=0 if is_short else 1000,
+        max_concurrent_workflow_tasks=_AT_ONCE,
+        max_concurrent_activities=_AT_ONCE,
+    )
+
+
+@contextmanager
+def workflows_served(connection: HubConnection) -> Iterator[None]:
+    """Advance the hub's workflows while the block lasts, as each node does: for who asks while no node is up.
+
+    Raises:
+        HubAway: the server cannot be reached.
+        HubRefused: it refuses.
+    """
+
+    async def start(client: Client) -> tuple[Worker, asyncio.Task[None]]:
+        worker = workflow_worker(client, is_short=True)
+        return worker, asyncio.create_task(worker.run())
+
+    async def stop(_: Client) -> None:
+        await worker.shutdown()
+        await asyncio.gather(running, return_exceptions=True)
+
+    worker, running = connection.call(start)
+    try:
+        yield
+    finally:
+        connection.call(stop)
+
+
+class FreeSlots(CustomSlotSupplier):
+    """Slots for attempts: as many as the node has workers free, shared by its workers of all task queues.
+
+    Args:
+        free: how many attempts the node could take now; called on the loop of the hub's client.
+    """
+
+    def __init__(self, free: Callable[[], int]) -> None:
+        self._free, self._lock, self._used = free, threading.Lock(), 0
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+
+    def wake(self) -> None:
+        """Count again; for any thread."""
+        self._loop.call_soon_threadsafe(self._changed.set)
+
+    async def reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit:  # noqa: ARG002  the SDK's signature
+        """Wait until the node has a worker free."""
+        while self._free() <= self._used:
+            self._changed.clear()
+            try:
+                await asyncio.wait_for(self._changed.wait(), LOOK_S)
+            except TimeoutError:
+                continue
+        return SlotPermit()
+
+    def try_reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit | None:  # noqa: ARG002  as above
+        """Take nothing beside the queue's order."""
+        return None
+
+    def mark_slot_used(self, ctx: SlotMarkUsedContext) -> None:  # noqa: ARG002  as above
+        """Count an attempt that the local queue does not have yet."""
+        with self._lock:
+            self._used += 1
+
+    def release_slot(self, ctx: SlotReleaseContext) -> None:
+        """Count it no more."""
+        if ctx.slot_info is not None:
+            with self._lock:
+                self._used -= 1
+            self.wake()
+
+
+class NodeWorkers:
+    """All workers of a node; on the loop of the hub's client.
+
+    Args:
+        client: of the hub.
+        free: see `FreeSlots`.
+        take: gives an attempt to the local queue, on a thread; an outcome where the node cannot take it.
+        lease_s: the lease, in seconds.
+    """
+
+    def __init__(
+        self, client: Client, free: Callable[[], int], take: Callable[[Assignment], Outcome | None], lease_s: float
+    ) -> None:
+        self._client, self._take, self._lease_s = client, take, lease_s
+        self._held, self._lost = frozenset[Held](), frozenset[Held]()
+        self._beating = asyncio.create_task(self._beat())
+        self.slots = FreeSlots(free)
+        self._workers = dict[str, tuple[Worker, asyncio.Task[None]]]()
+        self._begin(WORKFLOWS, workflow_worker(client))
+
+    def poll(self, queues: Collection[str]) -> None:
+        """Take attempts from these task queues as well."""
+        fixed = FixedSizeSlotSupplier(1)
+        for queue in sorted(set(queues) - self._workers.keys()):
+            worker = Worker(
+                self._client,
+                task_queue=queue,
+                activities=[self._attempt],
+                tuner=WorkerTuner.create_composite(
+                    workflow_supplier=fixed, activity_supplier=self.slots, local_activity_supplier=fixed,
+                    nexus_supplier=fixed,
+                ),
+                max_concurrent_activity_task_polls=1,
+                graceful_shutdown_timeout=timedelta(0),
+            )  # fmt: skip
+            self._begin(queue, worker)
+
+    def hold(self, held: Collection[Held]) -> frozenset[Held]:
+        """Renew the right to these tasks from now on, however long a turn takes; those of them that were lost."""
+        self._held = frozenset(held)
+        return self._held & self._lost
+
+    async def _beat(self) -> None:
+        while True:
+            held = list(self._held - self._lost)
+            answers = await asyncio.gather(*(heartbeat(self._client, one) for one in held), return_exceptions=True)
+            lost = {one for one, is_held in zip(held, answers, strict=True) if is_held is False}
+            self._lost = (self._lost & self._held) | lost
+            await asyncio.sleep(self._lease_s / 3)
+
+    @property
+    def fault(self) -> BaseException | None:
+        """The reason why a worker ended; None while all run."""
+        ended = [running for _, running in self._workers.values() if running.done() and not running.cancelled()]
+        return next((running.exception() or RuntimeError("a worker ended") for running in ended), None)
+
+    async def stop(self) -> None:
+        """End all."""
+        self._beating.cancel()
+        workers, self._workers = list(self._workers.values()), {}
+        await asyncio.gather(*(worker.shutdown() for worker, running in workers if not running.done()))
+        await asyncio.gather(*(running for _, running in workers), return_exceptions=True)
+
+    def _begin(self, queue: str, worker: Worker) -> None:
+        self._workers[queue] = worker, asyncio.create_task(worker.run())
+
+    @activity.defn(name="attempt")
+    async def _attempt(self, assignment: Assignment) -> Outcome:
+        """Give the attempt to the local queue, which ends it later."""
+        taking = asyncio.ensure_future(asyncio.to_thread(self._take, assignment))
+        self._lease_s = min(self._lease_s, assignment.request.lease_s)  # that of the node where the task came from
+        while not (await asyncio.wait({taking}, timeout=self._lease_s / 3))[0]:
+            activity.heartbeat()
+        outcome = taking.result()
+        if outcome is None:
+            self._held |= {Held(task_id=assignment.request.id, fence=assignment.fence)}
+            activity.raise_complete_async()
+        return outcome

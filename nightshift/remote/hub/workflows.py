@@ -1,0 +1,607 @@
+"""Workflows of the hub: a shared task, a node, the hub's settings, and the turns of a branch.
+
+The module imports nothing of this program: Temporal's sandbox imports it again for each worker. Code that running
+workflows have passed may not change its order of commands; a change goes behind `workflow.patched`.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from temporalio import workflow
+from temporalio.common import Priority, RetryPolicy, SearchAttributeKey
+from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.exceptions import TimeoutError as TimedOut
+
+ANY = "any"
+"""Task queue of tasks that need no label."""
+WORKFLOWS = "nightshift"
+"""Task queue of the workflows."""
+CONTROL = "control"
+STATUS = SearchAttributeKey.for_keyword("NightshiftStatus")
+REMOVED = "removed"
+"""Type of the failure of an attempt whose node was removed."""
+MAX_CRASHES = 5
+_LONGEST = timedelta(days=365)
+_SHORT = timedelta(seconds=30)
+_ENDED = frozenset({"done", "failed", "cancelled"})
+
+
+def workflow_of(task_id: int) -> str:
+    """Return the id of a task's workflow."""
+    return f"task-{task_id}"
+
+
+def queue_of(needs: list[str]) -> str:
+    """Return the task queue of tasks that need these labels, which nodes with all of them poll."""
+    return "+".join(sorted(needs)) or ANY
+
+
+def step_of(priority: int) -> int:
+    """Return Temporal's step, from 1 (first) to 5, of a task's priority, of which 1 is usual."""
+    return next(step for step, least in enumerate((10, 2, 0, -9, priority), 1) if priority >= least)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A shared task as its node submits it.
+
+    `spec` is the task as text; where it is long, `blob` names it in the remote repository. `fence` and `attempt` are
+    those of the run before, where the task is tried again.
+    """
+
+    id: int
+    spec: str
+    blob: str = ""
+    title: str
+    repository: str
+    share: str
+    needs: list[str] = field(default_factory=list)
+    priority: int = 1
+    not_before: str | None = None
+    depends_on: list[int] = field(default_factory=list)
+    origin: str
+    origin_name: str = ""
+    origin_url: str = ""
+    origin_task: int | None = None
+    created_at: str
+    lease_s: float = 60.0
+    fence: int = 0
+    attempt: int = 0
+
+
+def renewed(before: Request, words: Request) -> Request:
+    """Return a task with other words, where it came from and what it depends on as before."""
+    return replace(
+        words, origin=before.origin, origin_name=before.origin_name, origin_url=before.origin_url,
+        origin_task=before.origin_task, created_at=before.created_at, depends_on=before.depends_on,
+        fence=before.fence, attempt=before.attempt,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """An owner's answer to a question of a task; `approval_id` is the number on the node that asked."""
+
+    id: int
+    approval_id: int
+    granted: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """The state of a shared task as its memo has it."""
+
+    id: int
+    title: str
+    repository: str
+    share: str
+    needs: list[str]
+    priority: int
+    status: str
+    origin: str
+    origin_name: str
+    origin_url: str
+    origin_task: int | None
+    created_at: str
+    fence: int
+    attempt: int
+    crashes: int = 0
+    ending: str | None = None
+    reason: str = ""
+    node: str | None = None
+    node_name: str | None = None
+    node_url: str | None = None
+    node_task: int | None = None
+    not_before: str | None = None
+    cancel_requested: bool = False
+    commit: str | None = None
+    branch: str | None = None
+    iterations: int = 0
+    spent: str = "{}"
+    signature: str = ""
+    asks: str = ""
+    replies: list[Reply] = field(default_factory=list)
+    claimed_at: str | None = None
+    ended_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """An attempt that a node is to make."""
+
+    request: Request
+    fence: int
+    priority: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The end of an attempt on a node; with `is_back` nothing ended, and any node may take it from `not_before` on."""
+
+    is_back: bool = False
+    status: str = ""
+    ending: str = ""
+    reason: str = ""
+    not_before: str | None = None
+    commit: str | None = None
+    branch: str | None = None
+    iterations: int = 0
+    spent: str = "{}"
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taker:
+    """The node that has taken an attempt."""
+
+    fence: int
+    node: str
+    name: str
+    url: str
+    task: int
+
+
+@workflow.defn(name="SharedTask")
+class SharedTask:
+    """One shared task, from its submission to its end."""
+
+    @workflow.init
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._attempt: workflow.ActivityHandle[Outcome] | None = None
+        self._is_taken = self._is_again = False
+        self._needed = dict[int, str]()
+        self._dependants = list[int]()
+        self._answered = 0
+        self._facts = Facts(
+            id=request.id, title=request.title, repository=request.repository, share=request.share,
+            needs=request.needs, priority=request.priority, status="", origin=request.origin,
+            origin_name=request.origin_name, origin_url=request.origin_url, origin_task=request.origin_task,
+            created_at=request.created_at, not_before=request.not_before, fence=request.fence, attempt=request.attempt,
+        )  # fmt: skip
+
+    @workflow.run
+    async def run(self, request: Request) -> str:
+        """Wait for what the task needs, have it attempted until it ends, and return its status."""
+        if request.depends_on:
+            self._show(status="blocked")
+            if unmet := await self._await_needed():
+                self._show(status="failed", ending="dependency", reason=unmet)
+        while self._facts.status not in _ENDED:
+            await self._await_time()
+            if self._facts.cancel_requested:
+                self._show(status="cancelled", ending="user", reason="cancelled by the owner")
+            else:
+                await self._have_attempted()
+        self._show(ended_at=workflow.now().isoformat())
+        while self._dependants:
+            other = workflow.get_external_workflow_handle(workflow_of(self._dependants.pop()))
+            with suppress(ApplicationError):  # it has ended
+                await other.signal("needed_ended", args=[self._facts.id, self._facts.status])
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        return self._facts.status
+
+    def _show(self, **changes: Any) -> None:
+        before = self._facts
+        self._facts = replace(before, **changes)
+        if self._facts != before:
+            workflow.upsert_memo({"task": self._facts})
+        if self._facts.status != before.status:
+            workflow.upsert_search_attributes([STATUS.value_set(self._facts.status)])
+
+    async def _await_needed(self) -> str:
+        """Wait until all that the task depends on has ended; the reason why it can never begin, if there is one."""
+        for other in self._request.depends_on:
+            while other not in self._needed:
+                status = await workflow.execute_activity(
+                    "standing", other, result_type=str, task_queue=WORKFLOWS, start_to_close_timeout=_SHORT
+                )
+                if status in _ENDED or not status:
+                    self._needed[other] = status
+                    break
+                with suppress(ApplicationError):  # it has just ended: its standing is asked for again
+                    handle = workflow.get_external_workflow_handle(workflow_of(other))
+                    await handle.signal("tell_end", self._facts.id)
+                    break
+        needed = self._request.depends_on
+        await workflow.wait_condition(lambda: self._facts.cancel_requested or all(n in self._needed for n in needed))
+        may_be_gone = self._request.fence > 0  # it was there when the task was first submitted
+        unmet = [
+            f"task {number} is {status or 'unknown'}"
+            for number, status in self._needed.items()
+            if status != "done" and not (may_be_gone and not status)
+        ]
+        return "" if self._facts.cancel_requested else ", ".join(unmet)
+
+    async def _await_time(self) -> None:
+        while (due := self._facts.not_before) and not self._facts.cancel_requested:
+            rest = datetime.fromisoformat(due) - workflow.now()
+            if rest <= timedelta(0):
+                self._show(not_before=None)
+                return
+            self._show(status="scheduled")
+            with suppress(TimeoutError):
+                await workflow.wait_condition(
+                    lambda: self._facts.cancel_requested or self._facts.not_before != due, timeout=rest
+                )
+
+    async def _have_attempted(self) -> None:
+        """Have a node attempt the task once."""
+        facts = self._facts
+        self._show(
+            status="queued", fence=facts.fence + 1, node=None, node_name=None, node_url=None, node_task=None, asks="",
+            replies=[],
+        )  # fmt: skip
+        self._attempt = workflow.start_activity(
+            "attempt",
+            Assignment(request=self._request, fence=self._facts.fence, priority=facts.priority),
+            result_type=Outcome,
+            activity_id=str(self._facts.fence),
+            task_queue=queue_of(self._request.needs),
+            start_to_close_timeout=_LONGEST,
+            heartbeat_timeout=timedelta(seconds=self._request.lease_s),
+            retry_policy=RetryPolicy(maximum_attempts=1),
+            priority=Priority(priority_key=step_of(facts.priority), fairness_key=facts.share[-64:] or None),
+            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+        )
+        try:
+            outcome = await self._attempt
+        except ActivityError as error:
+            if self._is_taken:  # else it was called back, or never began
+                self._note_failure(error.cause)
+            return
+        finally:
+            self._attempt, self._is_taken = None, False
+        if outcome.is_back:
+            self._show(reason=outcome.reason, not_before=outcome.not_before, crashes=0)
+            return
+        self._show(
+            status=outcome.status, ending=outcome.ending, reason=outcome.reason, commit=outcome.commit,
+            branch=outcome.branch, iterations=outcome.iterations, spent=outcome.spent, signature=outcome.signature,
+            asks="",
+        )  # fmt: skip
+
+    def _note_failure(self, cause: BaseException | None) -> None:
+        """Note why an attempt that a node had has no result."""
+        if isinstance(cause, ApplicationError) and cause.type == REMOVED:
+            self._show(reason=f"{self._facts.node_name} was removed")
+            return
+        crashes, lost = self._facts.crashes + 1, isinstance(cause, TimedOut)
+        reason = f"{self._facts.node_name} was lost" if lost else f"{self._facts.node_name}: {cause}"
+        self._show(crashes=crashes, reason=reason)
+        if crashes >= MAX_CRASHES and not self._facts.cancel_requested:
+            self._show(status="failed", ending="crashed", reason=f"set aside after {crashes} nodes: {reason}")
+
+    async def _call_back(self) -> None:
+        """Take the attempt back from its task queue, unless a node has it; the next one is there then."""
+        attempt = self._attempt
+        if attempt and not self._is_taken:
+            attempt.cancel()
+            await workflow.wait_condition(lambda: self._attempt is not attempt or self._is_taken)
+
+    # What other workflows and nodes tell
+
+    @workflow.signal
+    def needed_ended(self, task_id: int, status: str) -> None:
+        """Note the end of a task that this one depends on."""
+        self._needed[task_id] = status
+
+    @workflow.signal
+    def tell_end(self, task_id: int) -> None:
+        """Note a task that depends on this one."""
+        self._dependants.append(task_id)
+
+    @workflow.signal
+    def taken(self, taker: Taker) -> None:
+        """Note the node that has the attempt."""
+        if self._is_current(taker.fence) and not self._is_taken:
+            self._is_taken = True
+            self._show(
+                status="running", attempt=self._facts.attempt + 1, claimed_at=workflow.now().isoformat(),
+                node=taker.node, node_name=taker.name, node_url=taker.url, node_task=taker.task, reason="",
+            )  # fmt: skip
+
+    @workflow.signal
+    def asks(self, fence: int, text: str) -> None:
+        """Note what the attempt asks its owner, as JSON; nothing: it goes on."""
+        if self._is_current(fence) and self._is_taken:
+            self._show(status="waiting" if text else "running", asks=text)
+
+    @workflow.signal
+    def read_replies(self, numbers: list[int]) -> None:
+        """Forget answers that the node has read."""
+        self._show(replies=[reply for reply in self._facts.replies if reply.id not in numbers])
+
+    def _is_current(self, fence: int) -> bool:
+        return self._attempt is not None and fence == self._facts.fence
+
+    # What owners do
+
+    @workflow.update
+    async def cancel(self) -> str:
+        """Cancel the task, or ask its node to; the status then."""
+        self._show(cancel_requested=True)
+        await self._call_back()
+        await workflow.wait_condition(lambda: self._is_taken or self._facts.status in _ENDED)
+        return self._facts.status
+
+    @workflow.update
+    async def prioritise(self, priority: int) -> str:
+        """Give the task another priority; the status then."""
+        is_other = step_of(priority) != step_of(self._facts.priority)
+        self._show(priority=priority)
+        if is_other:
+            await self._call_back()
+        return self._facts.status
+
+    @workflow.update
+    def answer(self, approval_id: int, granted: bool, text: str) -> str:
+        """Keep an answer for the node that asks; the status then."""
+        if self._facts.status != "waiting":
+            raise ApplicationError(f"task {self._facts.id} is {self._facts.status} and asks nothing", type="illegal")
+        self._answered += 1
+        reply = Reply(id=self._answered, approval_id=approval_id, granted=granted, text=text)
+        self._show(replies=[*self._facts.replies, reply])
+        return self._facts.status
+
+    @workflow.update
+    async def revise(self, request: Request) -> str:
+        """Put other words in the place of the task's, unless another node works on it; the status then."""
+        facts = self._facts
+        if self._is_taken and request.origin != facts.node:
+            raise ApplicationError(f"task {facts.id} is being worked on by {facts.node_name}", type="illegal")
+        self._request = renewed(self._request, request)
+        self._show(
+            title=request.title, repository=request.repository, share=request.share, needs=request.needs,
+            priority=request.priority, not_before=facts.not_before if self._is_taken else request.not_before,
+        )  # fmt: skip
+        await self._call_back()
+        return self._facts.status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presence:
+    """A node as it introduces itself; `is_up` and `seen_at` are the workflow's."""
+
+    id: str
+    name: str
+    public_key: str = ""
+    labels: list[str] = field(default_factory=list)
+    slots: int = 0
+    busy: int = 0
+    held: int = 0
+    state: str = ""
+    url: str = ""
+    version: str = ""
+    lease_s: float = 60.0
+    joined_at: str = ""
+    seen_at: str = ""
+    is_up: bool = True
+    is_draining: bool = False
+
+
+@workflow.defn(name="Node")
+class NodePresence:
+    """One node: what it says of itself, whether it is heard of, and whether it drains."""
+
+    @workflow.init
+    def __init__(self, node: Presence) -> None:
+        self._node, self._beats = node, 0
+
+    @workflow.run
+    async def run(self, node: Presence) -> None:  # noqa: ARG002  as `__init__`
+        """Note a node that is not heard of for longer than its lease."""
+        seen = 0
+        while not workflow.info().is_continue_as_new_suggested():
+            try:
+                timeout = timedelta(seconds=self._node.lease_s) if self._node.is_up else None
+                await workflow.wait_condition(lambda seen=seen: self._beats > seen, timeout=timeout)  # type: ignore[misc]
+            except TimeoutError:
+                self._show(is_up=False)
+            seen = self._beats
+        workflow.continue_as_new(self._node)
+
+    def _show(self, **changes: Any) -> None:
+        self._node = replace(self._node, **changes)
+        workflow.upsert_memo({"node": self._node})
+
+    @workflow.signal
+    def beat(self, node: Presence) -> None:
+        """Note what the node says of itself now."""
+        self._beats += 1
+        self._node = replace(node, joined_at=self._node.joined_at, is_draining=self._node.is_draining)
+        now = workflow.now().isoformat()
+        self._show(seen_at=now, joined_at=self._node.joined_at or now)
+
+    @workflow.update
+    def drain(self, draining: bool) -> None:
+        """Let the node take nothing new, or take tasks again."""
+        self._show(is_draining=draining)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings that hold for all nodes.
+
+    `numbers` are those of nodes by their ids, `keys` their public keys; `queues` are the task queues in use, with the
+    labels that tasks there need.
+    """
+
+    paused: str | None = None
+    workspace: str = ""
+    numbers: dict[str, int] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    removed: dict[str, str] = field(default_factory=dict)
+    queues: dict[str, list[str]] = field(default_factory=dict)
+
+
+@workflow.defn(name="Control")
+class Control:
+    """The hub's settings."""
+
+    @workflow.init
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    @workflow.run
+    async def run(self, settings: Settings) -> None:  # noqa: ARG002  as `__init__`
+        """Keep the settings."""
+        workflow.upsert_memo({"settings": self._settings})
+        await workflow.wait_condition(lambda: workflow.info().is_continue_as_new_suggested())
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        workflow.continue_as_new(self._settings)
+
+    @workflow.update
+    def join(self, node: str, key: str) -> int:
+        """Let a node in, and return its number."""
+        settings = self._settings
+        if node in settings.removed or key in settings.removed.values():
+            raise ApplicationError("the hub's owner has removed this node", type=REMOVED)
+        if settings.keys.get(node, key) != key:
+            raise ApplicationError("the hub knows this node's id with another key", type="refused")
+        number = settings.numbers.get(node) or len(settings.numbers) + 1
+        self._set(numbers={**settings.numbers, node: number}, keys={**settings.keys, node: key})
+        return number
+
+    @workflow.update
+    def remove(self, node: str, at: bool) -> None:
+        """Let a node never join again, or let it join."""
+        others = {other: key for other, key in self._settings.removed.items() if other != node}
+        self._set(removed={**others, node: self._settings.keys.get(node, "")} if at else others)
+
+    @workflow.update
+    def pause(self, reason: str | None) -> None:
+        """Let no node take a task for a reason, or with none let nodes take tasks again."""
+        self._set(paused=reason)
+
+    @workflow.update
+    def follow(self, workspace: str) -> None:
+        """Set the remote that the workspaces of all nodes follow."""
+        self._set(workspace=workspace)
+
+    @workflow.signal
+    def poll(self, needs: list[str]) -> None:
+        """Note a combination of labels that tasks need."""
+        if queue_of(needs) not in self._settings.queues:
+            self._set(queues={**self._settings.queues, queue_of(needs): needs})
+
+    def _set(self, **changes: Any) -> None:
+        before, self._settings = self._settings, replace(self._settings, **changes)
+        if self._settings != before:
+            workflow.upsert_memo({"settings": self._settings})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A task that is ready to land; where `commit` is there, any node may land it from `branch` at the remote."""
+
+    task_id: int
+    fence: int
+    node: str
+    commit: str = ""
+    branch: str = ""
+    kind: str = ""
+    signature: str = ""
+    landed_as: str | None = None
+    is_alone: bool = False
+    renewed_at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """The tasks that are ready to land on one branch, in order; the first has the turn."""
+
+    lease_s: float
+    entries: list[Entry] = field(default_factory=list)
+
+
+@workflow.defn(name="Landing")
+class LandingLine:
+    """The turns of one branch: it ends when nobody waits."""
+
+    @workflow.init
+    def __init__(self, line: Line) -> None:
+        self._lease = timedelta(seconds=line.lease_s)
+        self._entries = {entry.task_id: entry for entry in line.entries}
+        self._changes = 0
+
+    @workflow.run
+    async def run(self, line: Line) -> None:
+        """Drop who is not heard of for longer than a lease, until nobody waits."""
+        seen, is_waited_for = 0, True
+        while is_waited_for:
+            if workflow.info().is_continue_as_new_suggested():
+                workflow.continue_as_new(replace(line, entries=list(self._entries.values())))
+            with suppress(TimeoutError):
+                await workflow.wait_condition(lambda seen=seen: self._changes != seen, timeout=self._lease)  # type: ignore[misc]
+            seen = self._changes
+            oldest = workflow.now() - self._lease
+            for entry in list(self._entries.values()):
+                if datetime.fromisoformat(entry.renewed_at) <= oldest:
+                    del self._entries[entry.task_id]
+                    self._note_change()
+            is_waited_for = bool(self._entries)
+
+    @workflow.signal
+    def enter(self, entry: Entry) -> None:
+        """Let a task wait for its turn; what it says again takes the place of what it said."""
+        known = self._entries.get(entry.task_id)
+        if known and known.fence == entry.fence:
+            entry = replace(entry, landed_as=known.landed_as, is_alone=known.is_alone)
+        self._put(entry)
+
+    @workflow.signal
+    def renew(self, task_id: int, fence: int) -> None:
+        """Note that a task still waits, or lands."""
+        if (known := self._entries.get(task_id)) and known.fence == fence:
+            self._put(known)
+
+    @workflow.signal
+    def leave(self, task_id: int, fence: int) -> None:
+        """Let a task wait no more."""
+        if (known := self._entries.get(task_id)) and known.fence == fence:
+            del self._entries[task_id]
+            self._note_change()
+
+    @workflow.signal
+    def end(self, landed: dict[str, str | None]) -> None:
+        """Note under which commit each of these tasks landed; None: it has to be landed alone."""
+        for number, commit in landed.items():
+            if known := self._entries.get(int(number)):
+                self._put(replace(known, landed_as=commit, is_alone=commit is None))
+
+    def _put(self, entry: Entry) -> None:
+        self._entries[entry.task_id] = replace(entry, renewed_at=workflow.now().isoformat())
+        self._note_change()
+
+    def _note_change(self) -> None:
+        self._changes += 1
+        workflow.upsert_memo({"entries": list(self._entries.values())})
+
+
+ALL = (SharedTask, NodePresence, Control, LandingLine)

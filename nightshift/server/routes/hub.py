@@ -1,0 +1,86 @@
+"""The hub that several machines share: its nodes and tasks, seen and steered from any of them."""
+
+from __future__ import annotations
+
+from nightshift.core.hub import Hub, HubAct, NoHub
+from nightshift.core.tasks.states import Status
+from nightshift.server.context import AppContext
+from nightshift.server.endpoint import Routes
+from nightshift.server.hub_answers import (
+    HubActed,
+    HubDrained,
+    HubDrainIn,
+    HubPaused,
+    HubPauseIn,
+    HubState,
+    HubTasks,
+    HubTasksQuery,
+    state_of,
+    tasks_of,
+)
+from nightshift.server.lists.bulk import PriorityIn
+
+routes = Routes()
+
+
+@routes.endpoint("GET", "/api/hub")
+def show_hub(context: AppContext) -> HubState:
+    """Show the nodes of the hub, the number of tasks of each status, and whether it answers; 404 without a hub."""
+    return state_of(_hub(context))
+
+
+@routes.endpoint("GET", "/api/hub/tasks")
+def list_hub_tasks(context: AppContext, query: HubTasksQuery) -> HubTasks:
+    """List the tasks of all nodes, open ones first, then the newest that ended; ids are the hub's."""
+    return tasks_of(_hub(context), query)
+
+
+@routes.endpoint("POST", "/api/hub/tasks/{task_id}/cancel")
+def cancel_hub_task(context: AppContext, task_id: int) -> HubActed:
+    """Cancel a task, whichever node has it: that node ends it within a moment."""
+    return _acted(task_id, _hub(context).act(HubAct.CANCEL, task_id))
+
+
+@routes.endpoint("POST", "/api/hub/tasks/{task_id}/retry")
+def retry_hub_task(context: AppContext, task_id: int) -> HubActed:
+    """Queue a task again that failed or was cancelled; any node may take it."""
+    return _acted(task_id, _hub(context).act(HubAct.RETRY, task_id))
+
+
+@routes.endpoint("POST", "/api/hub/tasks/{task_id}/priority")
+def prioritise_hub_task(context: AppContext, task_id: int, body: PriorityIn) -> HubActed:
+    """Let a task be claimed sooner (a higher priority) or later."""
+    return _acted(task_id, _hub(context).act(HubAct.PRIORITISE, task_id, body.priority))
+
+
+@routes.endpoint("POST", "/api/hub/pause")
+def pause_hub(context: AppContext, body: HubPauseIn | None) -> HubPaused:
+    """Let no node take a task; what runs goes on."""
+    reason = body.reason if body else ""
+    _hub(context).pause(reason)
+    return HubPaused(paused=reason)
+
+
+@routes.endpoint("POST", "/api/hub/resume")
+def resume_hub(context: AppContext) -> HubPaused:
+    """Let nodes take tasks again."""
+    _hub(context).pause(None)
+    return HubPaused(paused=None)
+
+
+@routes.endpoint("POST", "/api/hub/nodes/{node}/drain")
+def drain_node(context: AppContext, node: str, body: HubDrainIn | None) -> HubDrained:
+    """Let a node (its id or name) take nothing new, or with `draining` false take tasks again; what it has goes on."""
+    draining = body.draining if body else True
+    found = _hub(context).drain(node, draining=draining)
+    return HubDrained(id=found.id, name=found.name, draining=draining)
+
+
+def _hub(context: AppContext) -> Hub:
+    if context.hub is None:
+        raise NoHub
+    return context.hub
+
+
+def _acted(task_id: int, status: Status) -> HubActed:
+    return HubActed(id=task_id, status=status)

@@ -1,0 +1,239 @@
+"""The hub over the API, with a real Temporal server: seen and steered, away, and not there at all."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import pytest
+
+from nightshift.app.hub_client import AT_ONCE, HubClient, ui_of
+from nightshift.core.errors import HubAway
+from nightshift.core.hub import OwnNode
+from nightshift.core.tasks.states import Status
+from nightshift.remote.hub.connection import HubConnection
+from nightshift.remote.hub.nodes import nodes, remove
+from nightshift.server.context import AppContext
+from nightshift.server.hub_answers import linkable
+from tests.support.app_context import Client, serving
+from tests.support.daemon import until
+from tests.support.light_node import LightNode, light_node
+from tests.support.postgres import free_port
+from tests.support.temporal import TemporalServer, needs_server
+
+OWN = OwnNode(id="1", name="a", ui="http://hub:8233/namespaces/default/workflows")
+NOWHERE = "temporal://127.0.0.1:1/none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rig:
+    """A server whose node is a, which is up; b was lost, and has no address that may be linked."""
+
+    client: Client
+    node: LightNode
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TemporalServer]:
+    with TemporalServer(namespaces=10) as started:
+        yield started
+
+
+@pytest.fixture
+def rig(context: AppContext, server: TemporalServer) -> Iterator[Rig]:
+    url = server.ready()
+    with light_node(url, "b", url="javascript:alert(1)//http://b", lease_s=0.5):
+        pass
+    there = {"labels": ["gpu"], "url": "http://a:5000/", "version": "0.1.0", "busy": 1, "state": "working"}
+    with light_node(url, "a", id="1", **there) as node:
+        client = HubClient(url, lambda: OWN)
+        with serving(replace(context, hub=client)) as served:
+            until(lambda: [one.is_up for one in nodes(node.connection)] == [True, False])
+            yield Rig(client=served, node=node)
+        client.close()
+
+
+@needs_server
+def test_nodes_counts_and_the_pause_are_told(rig: Rig) -> None:
+    rig.node.submit("Add a test")
+    rig.client.post("/api/hub/pause", {"reason": "until Monday"})
+    until(lambda: rig.client.get("/api/hub").json["counts"] == {"queued": 1})
+    told = rig.client.get("/api/hub").json
+    assert (told["own"], told["ui"]) == ({"id": "1", "name": "a"}, OWN.ui)
+    assert (told["reachable"], told["paused"]) == (True, "until Monday")
+    up, lost = told["nodes"]
+    assert (up["state"], up["says"], up["busy"], up["slots"], up["url"]) == ("up", "working", 1, 4, "http://a:5000")
+    assert (lost["state"], lost["url"]) == ("lost", "")
+    remove(rig.node.connection, "b")
+    assert [one["state"] for one in rig.client.get("/api/hub").json["nodes"]] == ["up", "removed"]
+
+
+@needs_server
+def test_tasks_come_in_pages_by_status_with_links_to_the_pages_of_their_nodes(rig: Rig) -> None:
+    numbers = [rig.node.submit(f"Task {n}", origin_task=n + 10) for n in range(5)]
+    taken = rig.node.take(77)
+    until(lambda: len(rig.client.get("/api/hub/tasks?status=running").json["tasks"]) == 1)
+    until(lambda: len(rig.client.get("/api/hub/tasks").json["tasks"]) == 5)
+    first = rig.client.get("/api/hub/tasks?limit=3").json
+    rest = rig.client.get(f"/api/hub/tasks?limit=3&after={first['next_after']}").json
+    assert sorted(one["id"] for one in first["tasks"] + rest["tasks"]) == numbers
+    assert (len(rest["tasks"]), rest["next_after"]) == (2, None)
+    (running,) = rig.client.get("/api/hub/tasks?status=running").json["tasks"]
+    origin = taken.request.origin_task
+    assert (running["node_page"], running["origin_page"]) == ("http://a:5000/task/77", f"http://a:5000/task/{origin}")
+    assert running["node_name"] == "a"
+    assert rig.client.get("/api/hub/tasks?status=nonsense").status == 400
+
+
+@needs_server
+def test_tasks_are_cancelled_retried_and_made_urgent_and_tell_how_they_ended(rig: Rig) -> None:
+    number = rig.node.submit("Add a test")
+    one = f"/api/hub/tasks/{number}"
+    assert rig.client.post(f"{one}/priority", {"priority": 9}).json == {"id": number, "status": "queued"}
+    assert rig.node.queue.get(number).priority == 9
+    assert rig.client.post(f"{one}/cancel").json["status"] == "cancelled"
+    assert rig.client.post(f"{one}/cancel").status == 409
+    assert rig.client.post(f"{one}/retry").json["status"] == "queued"
+    assert rig.client.post("/api/hub/tasks/99/retry").status == 404
+    rig.node.end(rig.node.take(), Status.FAILED, reason="no test passed")
+    until(lambda: len(rig.client.get("/api/hub/tasks?status=failed").json["tasks"]) == 1)
+    (row,) = rig.client.get("/api/hub/tasks?status=failed").json["tasks"]
+    assert (row["ending"], row["reason"], row["spent"]["model_calls"]) == ("error", "no test passed", 0)
+
+
+@needs_server
+def test_the_hub_is_paused_and_resumed_and_a_node_drained_and_let_in(rig: Rig) -> None:
+    assert rig.client.post("/api/hub/pause", {"reason": "backup"}).json == {"paused": "backup"}
+    assert rig.client.post("/api/hub/resume").json == {"paused": None}
+    assert rig.client.get("/api/hub").json["paused"] is None
+    assert rig.client.request("POST", "/api/hub/nodes/1/drain").json == {"id": "1", "name": "a", "draining": True}
+    assert rig.client.get("/api/hub").json["nodes"][0]["state"] == "draining"
+    assert rig.client.post("/api/hub/nodes/a/drain", {"draining": False}).json["draining"] is False
+    assert rig.client.post("/api/hub/nodes/c/drain", {}).status == 404
+
+
+@pytest.mark.parametrize(
+    ("url", "page"),
+    [
+        ("temporal://host/prod", "http://host:8233/namespaces/prod/workflows"),
+        ("temporal://x.a1b2.tmprl.cloud:7233/x.a1b2", "https://cloud.temporal.io/namespaces/x.a1b2/workflows"),
+    ],
+)
+def test_temporals_own_page_is_named(url: str, page: str) -> None:
+    assert ui_of(url) == page
+
+
+def test_without_a_hub_it_is_not_found_and_says_why(client: Client) -> None:
+    for got in (client.get("/api/hub"), client.get("/api/hub/tasks"), client.request("POST", "/api/hub/pause")):
+        assert (got.status, "HUB_URL" in got.json["error"]) == (404, True)
+
+
+def test_a_hub_that_is_away_is_told_and_no_thread_waits_for_it_again(context: AppContext) -> None:
+    away = HubClient(f"temporal://127.0.0.1:{free_port()}/none", lambda: OWN)
+    with serving(replace(context, hub=away)) as client:
+        told = client.get("/api/hub").json
+        assert (told["reachable"], told["nodes"], told["counts"]) == (False, [], {})
+        assert "cannot be reached" in told["reason"]
+        begun = time.monotonic()
+        refused = [
+            client.get("/api/hub/tasks"),
+            client.post("/api/hub/tasks/1/cancel"),
+            client.request("POST", "/api/hub/pause"),
+        ]
+        took_s = time.monotonic() - begun
+    away.close()
+    assert [(got.status, got.headers["Retry-After"]) for got in refused] == [(503, "5")] * 3
+    assert took_s < 5, "less than one wait for a connection"
+
+
+def test_of_many_who_ask_a_hub_that_was_away_one_alone_tries_again() -> None:
+    tried = []
+
+    def question(_: HubConnection) -> None:
+        tried.append(1)
+        time.sleep(0.2)
+        raise HubAway("gone")
+
+    client = HubClient(NOWHERE, lambda: OWN, away_s=0.5)
+
+    def ask(_: int) -> bool:
+        with pytest.raises(HubAway):
+            client.ask(question)
+        return True
+
+    ask(0)
+    time.sleep(0.6)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, range(8)))
+    assert len(tried) == 2
+    client.close()
+
+
+def test_few_threads_wait_for_a_hub_that_is_slow_and_the_next_is_told_so() -> None:
+    client, go_on = HubClient(NOWHERE, lambda: OWN), threading.Event()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        waiting = [pool.submit(client.ask, lambda _: go_on.wait(60)) for _ in range(AT_ONCE)]
+        with pytest.raises(HubAway, match="slow to answer"):
+            client.ask(lambda _: None)
+        go_on.set()
+        assert all(one.result() for one in waiting)
+    client.ask(lambda _: None)
+    client.close()
+
+
+def test_a_hub_that_hangs_is_away_after_a_while_and_others_are_told_at_once() -> None:
+    client = HubClient(NOWHERE, lambda: OWN, away_s=600, answer_s=0.2)
+    go_on, ended = threading.Event(), threading.Event()
+
+    def question(_: HubConnection) -> None:
+        go_on.wait(60)
+        ended.set()
+
+    for _ in range(AT_ONCE + 2):
+        with pytest.raises(HubAway, match="has not answered"):
+            client.ask(question)
+    go_on.set()
+    assert ended.wait(60)
+    until(lambda: client_answers(client))
+    client.close()
+
+
+def client_answers(client: HubClient) -> bool:
+    try:
+        return client.ask(lambda _: True)
+    except HubAway:
+        return False
+
+
+def test_missing_packages_are_told_with_the_command_that_brings_them(
+    context: AppContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "temporalio.client", None)
+    bare = HubClient(NOWHERE, lambda: OWN)
+    with serving(replace(context, hub=bare)) as client:
+        refused = client.get("/api/hub")
+    assert (refused.status, "pip install -r nightshift/requirements/hub.txt" in refused.json["error"]) == (409, True)
+
+
+@pytest.mark.parametrize(
+    ("given", "linked"),
+    [
+        ("http://a:5000", "http://a:5000"),
+        ("https://a.example/base/", "https://a.example/base"),
+        ("", ""),
+        ("javascript:alert(1)", ""),
+        ("data:text/html,x", ""),
+        ("//a.example", ""),
+        ("http://", ""),
+        ("http://[", ""),
+        ("http://a b", ""),
+        ("http://a\n.example", ""),
+        ("https://me@evil.example", ""),
+    ],
+)
+def test_only_web_addresses_are_linked(given: str, linked: str) -> None:
+    assert linkable(given) == linked
