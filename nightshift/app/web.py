@@ -23,7 +23,7 @@ from nightshift.core.repositories import OurCommits, RepositoryState, Repository
 from nightshift.core.status import DaemonStatus, ModelStatus, Restart
 from nightshift.git.manager import GitManager
 from nightshift.maintenance.health import Vitals
-from nightshift.server.auth.access import kept_token
+from nightshift.server.auth.access import read_or_make_token
 from nightshift.server.context import AppContext, CommitActionsPort, SettingsPort, VerifyingPort
 from nightshift.server.proof.page import proof_of, subject_of
 from nightshift.server.serving.host import Host, Listen
@@ -204,7 +204,7 @@ def _host(settings: Settings, context: AppContext) -> Host:
     exposed = settings.sandbox == "process"
     token = settings.api_token.get_secret_value() if settings.api_token else None
     if exposed and token is None:
-        token = kept_token(settings.token_file)
+        token = read_or_make_token(settings.token_file)
     listen = Listen(
         address=settings.flask_host,
         port=settings.flask_port,

@@ -17,7 +17,7 @@ from nightshift.core.clock import Moment, from_text, midnight, on_the_wall
 from nightshift.core.tasks.task import Spent
 from nightshift.core.text.formats import money
 from nightshift.queue import approvals, store
-from nightshift.report.causes import Cause, clustered
+from nightshift.report.causes import Cause, cluster
 from nightshift.report.wording import many, number
 from nightshift.storage.db.brief_queries import BriefQueries
 from nightshift.storage.db.database import Database
@@ -107,7 +107,7 @@ def read(database: Database, since: datetime, until: datetime) -> Brief:
         StoreError: the database cannot be read.
     """
     queries, conn = BriefQueries(database), database.reader()
-    counts, causes = queries.counts(since, until), clustered(queries.failed(since, until))
+    counts, causes = queries.counts(since, until), cluster(queries.failed(since, until))
     troubles = store.troubles(conn)
     figures = Figures(
         waiting=sum(count for _, count in troubles),

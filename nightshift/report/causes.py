@@ -45,7 +45,7 @@ class Cause:
     tasks: Sequence[FailedTask]
 
 
-def clustered(failed: Sequence[FailedTask]) -> list[Cause]:
+def cluster(failed: Sequence[FailedTask]) -> list[Cause]:
     """The causes of failed tasks, the commonest first."""
     by_id = {task.id: task for task in failed}
     groups: dict[str, list[FailedTask]] = {}

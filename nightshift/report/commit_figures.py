@@ -35,7 +35,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitFigures:
-    """The commits of the span; `ranked` has all of them, those to be read first in front."""
+    """The commits of the span; `rank_commits` has all of them, those to be read first in front."""
 
     repositories: Sequence[Repository]
     total: Repository
@@ -71,12 +71,12 @@ def fold(commits: Sequence[CommitRow], around: Surroundings, unread_before: int)
         repositories=[_repository(name, [c for c in commits if c.asked_repo == name]) for name in names],
         total=_repository("", commits),
         labels=count_each(commit.label or "unknown" for commit in commits),
-        ranked=ranked(commits, around),
+        ranked=rank_commits(commits, around),
         unread_before=unread_before,
     )
 
 
-def ranked(commits: Sequence[CommitRow], around: Surroundings) -> list[Ranked]:
+def rank_commits(commits: Sequence[CommitRow], around: Surroundings) -> list[Ranked]:
     """The commits with their ranks, those to be read first in front."""
     touching, granted, regressions = _by_path(around), _find_granted(around), _regressions(around)
     return in_order(

@@ -111,7 +111,7 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
     )
 
 
-def masked(summary: Summary, mask: Callable[[str], str]) -> Summary:
+def mask_summary(summary: Summary, mask: Callable[[str], str]) -> Summary:
     """The figures with every text in them passed through `mask`."""
     found: Summary = _mask(summary, mask)
     return found

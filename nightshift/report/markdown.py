@@ -36,8 +36,8 @@ _HELPERS = {
     each.__name__: each
     for each in (
         code, duration_s, short_names, formats.tokens, formats.duration, formats.money, wording.cost, wording.cut,
-        wording.interval, wording.listed, wording.many, wording.minute, wording.number, wording.percent, wording.points,
-        wording.share_of, wording.tenths, wording.words, format_command,
+        wording.interval, wording.join_words, wording.many, wording.minute, wording.number, wording.percent,
+        wording.points, wording.share_of, wording.tenths, wording.words, format_command,
     )
 }  # fmt: skip
 """The filters and functions of the template."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from nightshift.core.events import Kind
-from nightshift.report.commit_figures import Surroundings, ranked
+from nightshift.report.commit_figures import Surroundings, rank_commits
 from nightshift.report.risk import Ranked
 from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.storage.db.database import Database
@@ -60,4 +60,4 @@ def ranks(database: Database, ids: Iterable[int], now: datetime) -> dict[int, Ra
         first_uses=queries.first_uses(now) if uses_packages else {},
         log=ReportLog(database).events(since, now, {Kind.REGRESSION}),
     )
-    return {one.commit.id: one for one in ranked(commits, around)}
+    return {one.commit.id: one for one in rank_commits(commits, around)}

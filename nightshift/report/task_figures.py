@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nightshift.core.shares import Share
 from nightshift.core.tasks.states import Ending, Status
-from nightshift.report.causes import Cause, clustered
+from nightshift.report.causes import Cause, cluster
 from nightshift.report.stats import Spread, count_each, spread
 from nightshift.storage.db.brief_queries import TITLE_CHARS, FailedTask
 from nightshift.storage.db.report_queries import EndedTask, FailureRow
@@ -69,7 +69,7 @@ def fold(
         duration_s=spread(map(duration_s, worked)),
         queue_wait_s=spread(map(wait_s, worked)),
         slowest=sorted(worked, key=lambda task: (-duration_s(task), task.id))[:SLOWEST],
-        causes=clustered(_find_failures(ended, failures, needed)),
+        causes=cluster(_find_failures(ended, failures, needed)),
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nightshift.core.text.masking import Masker
 from nightshift.report import markdown
-from nightshift.report.figures import Summary, fold, masked
+from nightshift.report.figures import Summary, fold, mask_summary
 from nightshift.report.weeks import report_name
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.report_queries import ReportLog, ReportQueries
@@ -33,7 +33,7 @@ def summarise(database: Database, since: datetime, until: datetime) -> Summary:
 
 def render(summary: Summary, mask: Mask | None = None) -> str:
     """Render the report as Markdown."""
-    return markdown.render(masked(summary, mask or Masker()))
+    return markdown.render(mask_summary(summary, mask or Masker()))
 
 
 def write_report(summary: Summary, reports_dir: Path, mask: Mask | None = None) -> Path:

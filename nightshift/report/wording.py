@@ -70,6 +70,6 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def listed(parts: list[str]) -> str:
+def join_words(parts: list[str]) -> str:
     """Words as a list in a sentence."""
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]])) if parts else ""

@@ -27,6 +27,7 @@ from nightshift.core.errors import (
     UnknownExtra,
     UnknownLesson,
     UnknownName,
+    UnknownNode,
     UnknownStep,
     UnknownTask,
     UnknownWorker,
@@ -46,7 +47,7 @@ _log = logging.getLogger(__name__)
 _STATUSES: Mapping[int, tuple[type[Exception], ...]] = {
     403: (HookRefused,),
     404: (UnknownTask, UnknownApproval, UnknownStep, UnknownReport, UnknownLesson, UnknownExtra, UnknownWorker,
-          UnknownName, UnknownCommit, NoHub),
+          UnknownName, UnknownCommit, UnknownNode, NoHub),
     409: (ExtraMissing, AmbiguousName, GitError, IllegalMove),
     507: (StoreFull,),
 }  # fmt: skip

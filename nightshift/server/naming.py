@@ -92,15 +92,15 @@ class Naming:
     def _fitting(self, name: str) -> Iterator[Named]:
         number = _TASK.fullmatch(name) or _NUMBER.fullmatch(name)
         if number and (task := self._task(int(number[1]))):
-            yield self._named("task", task, self._newest(task.id))
+            yield self._name_entry("task", task, self._newest(task.id))
         if _COMMIT.fullmatch(name):
             for entry in self._ledger.named(name.lower()):
-                yield self._named("commit", self._queue.get(entry.task_id), entry)
+                yield self._name_entry("commit", self._queue.get(entry.task_id), entry)
         if not _DIGITS.fullmatch(name):
             entries = self._ledger.on_branches((name, f"agent/{name}"))
             exact = [entry for entry in entries if entry.branch in {name, f"agent/{name}"}]
             for entry in exact or entries:
-                yield self._named("branch", self._queue.get(entry.task_id), entry)
+                yield self._name_entry("branch", self._queue.get(entry.task_id), entry)
 
     def _task(self, number: int) -> Task | None:
         try:
@@ -111,7 +111,7 @@ class Naming:
     def _newest(self, task_id: int) -> Commit | None:
         return next(iter(self._ledger.page(1, task_id=task_id)), None)
 
-    def _named(self, by: Literal["task", "commit", "branch"], task: Task, entry: Commit | None) -> Named:
+    def _name_entry(self, by: Literal["task", "commit", "branch"], task: Task, entry: Commit | None) -> Named:
         newest = self._newest(task.id)
         return Named(
             by=by,

@@ -11,7 +11,7 @@ from nightshift.core.tasks.task import Task
 from nightshift.queue import checkpoints, listing, store
 from nightshift.report import brief, outlook
 from nightshift.report.brief import Brief, Span
-from nightshift.report.causes import Cause, clustered
+from nightshift.report.causes import Cause, cluster
 from nightshift.storage.db import pruning, tool_store
 from nightshift.storage.db.brief_queries import BriefQueries
 from nightshift.storage.db.commit_ledger import CommitLedger
@@ -115,4 +115,4 @@ class Reads:
     def list_causes(self, since: datetime | None, until: datetime) -> list[Cause]:
         """List the causes of tasks that failed in a span and were not tried again."""
         queries = BriefQueries(self._database)
-        return clustered(queries.failed(since or queries.first() or until, until))
+        return cluster(queries.failed(since or queries.first() or until, until))

@@ -12,7 +12,7 @@ RELOAD_WALL_S = 30.0
 FILES = frozenset({"config.yaml", "settings.overrides.yaml"})
 
 
-def reloaded(context: AppContext) -> Reloaded:
+def reload_settings(context: AppContext) -> Reloaded:
     """Have the daemon read its settings again.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a call costs: with a daemon nothing but the client is loaded, and of the heavy libraries none."""
+"""The cost of a call: with a daemon nothing but the client is loaded, and of the heavy libraries none."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from nightshift.core.tasks.queueing import PauseSource
 from nightshift.core.tasks.states import Ending
 from nightshift.maintenance.instance_lock import InstanceLock
 from nightshift.queue import checkpoints
-from nightshift.server.auth.access import kept_token
+from nightshift.server.auth.access import read_or_make_token
 from nightshift.server.context import AppContext
 from tests.support.home import CliResult, Home
 
@@ -325,7 +325,7 @@ def test_with_a_token_reading_needs_it_too(home: Home) -> None:
 
 def test_a_token_that_the_daemon_made_itself_is_found(home: Home) -> None:
     file = load_settings(home=home.path).token_file
-    with home.daemon(token=kept_token(file), exposed=True):
+    with home.daemon(token=read_or_make_token(file), exposed=True):
         assert home.cli("--status").code == 0
         assert home.cli("do it").out == "task 1 queued\n"
 

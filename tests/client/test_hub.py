@@ -11,7 +11,7 @@ import pytest
 
 from nightshift.client.errors import Exit
 from nightshift.core.tasks.states import Ending, Status
-from nightshift.remote.hub.signing import NodeKey, signed_text
+from nightshift.remote.hub.signing import NodeKey, make_signed_text
 from tests.support.daemon import until
 from tests.support.home import Home
 from tests.support.light_node import LightNode, held, light_node
@@ -121,7 +121,7 @@ def test_results_are_verified_by_the_keys_of_their_nodes(home: Home, url: str, t
         left, numbers = {node.submit("x") for _ in range(3)}, list[int]()
         for commit in ("c0ffee", "beef"):
             taken = node.take()
-            text = signed_text("a", taken.request.id, Status.DONE, Ending.COMMITTED, "c0ffee", None)
+            text = make_signed_text("a", taken.request.id, Status.DONE, Ending.COMMITTED, "c0ffee", None)
             node.end(taken, commit=commit, signature=key.sign(text))
             numbers.append(taken.request.id)
         (waiting,) = left - set(numbers)

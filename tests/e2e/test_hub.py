@@ -14,7 +14,7 @@ from nightshift.core.tasks.states import Ending, Status
 from nightshift.remote.hub import control
 from nightshift.remote.hub.landing import Landing
 from nightshift.remote.hub.nodes import nodes
-from nightshift.remote.hub.signing import NodeKey, is_signed, signed_text
+from nightshift.remote.hub.signing import NodeKey, is_signed, make_signed_text
 from nightshift.remote.hub.workflows import Entry
 from tests.support import tiers
 from tests.support.daemon import git, until
@@ -38,7 +38,7 @@ def assert_each_landed_once(fed: Federation, count: int) -> None:
     keys = {node.id: node.public_key for node in nodes(fed.connection)}
     for one in ended:
         assert one.node
-        text = signed_text(one.node, one.id, one.status, one.ending, one.commit, one.branch)
+        text = make_signed_text(one.node, one.id, one.status, one.ending, one.commit, one.branch)
         assert is_signed(keys[one.node], text, one.signature)
 
 

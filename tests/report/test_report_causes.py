@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.tasks.states import Ending
-from nightshift.report.causes import clustered
+from nightshift.report.causes import cluster
 from nightshift.storage.db.brief_queries import FailedTask
 from nightshift.storage.memory.signature import signature
 
@@ -25,7 +25,7 @@ def fail(
 
 
 def ids(tasks: Sequence[FailedTask]) -> list[list[int]]:
-    return [[task.id for task in cause.tasks] for cause in clustered(tasks)]
+    return [[task.id for task in cause.tasks] for cause in cluster(tasks)]
 
 
 def test_the_same_mistake_in_other_functions_with_other_values_is_one_cause() -> None:
@@ -52,16 +52,16 @@ def test_the_same_mistake_in_other_functions_with_other_values_is_one_cause() ->
 )  # fmt: skip
 def test_values_and_names_of_functions_make_no_cause_of_their_own(errors: list[str]) -> None:
     others = ["AssertionError: assert 'Ann' == 'ann'", "KeyError: 'x'", "AssertionError: assert 3 < 2", "TypeError: no"]
-    causes = clustered([fail(number, error) for number, error in enumerate([*errors, *others])])
+    causes = cluster([fail(number, error) for number, error in enumerate([*errors, *others])])
     assert [len(cause.tasks) for cause in causes] == [len(errors), 1, 1, 1, 1]
 
 
 def test_each_missing_module_is_a_cause_of_its_own() -> None:
     told = "ModuleNotFoundError: No module named 'httpx.auth'"
     tasks = [fail(1, told), fail(2, told.replace("httpx.auth", "yaml")), fail(3, told.replace(".auth", ""))]
-    causes = clustered(tasks)
+    causes = cluster(tasks)
     assert [(cause.module, len(cause.tasks)) for cause in causes] == [("httpx", 2), ("yaml", 1)]
-    assert clustered([fail(1, "Error: Cannot find module '@scope/left-pad'")])[0].module == "@scope/left-pad"
+    assert cluster([fail(1, "Error: Cannot find module '@scope/left-pad'")])[0].module == "@scope/left-pad"
 
 
 def test_without_a_failure_of_its_own_the_reason_says_the_cause() -> None:
@@ -79,7 +79,7 @@ def test_what_failed_for_the_sake_of_another_task_belongs_to_its_cause() -> None
     first = fail(1, "KeyError: 'a'")
     second = fail(2, ending=Ending.DEPENDENCY, reason="task 1 failed", blocker=1)
     third = fail(3, ending=Ending.DEPENDENCY, reason="task 2 failed", blocker=2)
-    (cause,) = clustered(
+    (cause,) = cluster(
         [
             first,
             second,
@@ -87,13 +87,13 @@ def test_what_failed_for_the_sake_of_another_task_belongs_to_its_cause() -> None
         ]
     )
     assert ([task.id for task in cause.tasks], cause.title) == ([1, 2, 3], "KeyError: 'a'")
-    (alone,) = clustered([third])
+    (alone,) = cluster([third])
     assert alone.title == "task 2 failed"
 
 
 def test_a_cause_keeps_its_id_whatever_else_failed() -> None:
     one, other = fail(2, "KeyError: 'a'"), fail(1, "ValueError: b")
-    assert clustered([one])[0].id == clustered([one, other])[1].id
+    assert cluster([one])[0].id == cluster([one, other])[1].id
 
 
 @given(st.lists(st.sampled_from(["KeyError: 'a'", "ValueError: 3", "", "assert 1 == 2"]), max_size=12))

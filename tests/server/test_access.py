@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.server.auth.access import Access, kept_token
+from nightshift.server.auth.access import Access, read_or_make_token
 from nightshift.server.auth.asgi import Scope
 
 
@@ -51,13 +51,13 @@ def test_an_empty_token_is_none() -> None:
 
 def test_a_kept_token_is_made_once_and_is_the_owners_alone(tmp_path: Path) -> None:
     path = tmp_path / "state" / "token"
-    token = kept_token(path)
+    token = read_or_make_token(path)
     assert len(token) >= 40
-    assert kept_token(path) == token
+    assert read_or_make_token(path) == token
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_token_file_that_a_crash_left_empty_is_made_anew(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.touch()
-    assert len(kept_token(path)) >= 40
+    assert len(read_or_make_token(path)) >= 40

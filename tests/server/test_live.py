@@ -33,7 +33,7 @@ def begin(calls: LiveCalls, task_id: int = 7) -> LiveText:
 
 
 class Screen:
-    """What a page shows of the calls, by their numbers."""
+    """Put the calls on a page together, by their numbers."""
 
     def __init__(self) -> None:
         self.parts: dict[int, list[tuple[str, str]]] = {}

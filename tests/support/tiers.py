@@ -119,7 +119,6 @@ TESTS: Mapping[str, int] = {
     "tests/sandbox/test_pool.py": 8,
     "tests/remote/hub/test_database.py": 8,
     "tests/client/test_streams.py": 6,
-    "tests/server/test_slow_clients.py": 7,
     "tests/server/test_hub_area.py": 16,
     "tests/hostile/test_neighbours.py": 4,
     "tests/scripts/test_run_tests.py": 5,

@@ -50,7 +50,7 @@ def serve(libraries):
 
 def run(job, source, first, libraries):
     """Do what is asked, with the services of the job; returns the answer."""
-    beside = services.started(job)
+    beside = services.start(job)
     files.unpack(job, source)
     task = {**job["program"], "memory_mb": job["memory_mb"]}
     first.send(json.dumps({"session": job["session"], "task": task}).encode())

@@ -102,7 +102,7 @@ class Client:
             ForgeRefused: it will not have it.
             ForgeAway: it does not answer, or wants to be left alone; it may have taken what was sent.
         """
-        answer = await self._asked(method, self._address(path, {}), {}, json.dumps(body).encode())
+        answer = await self._send_request(method, self._address(path, {}), {}, json.dumps(body).encode())
         return _json(answer.content, path) if answer.content else None
 
     async def aclose(self) -> None:
@@ -116,7 +116,7 @@ class Client:
     async def _page(self, address: str) -> tuple[Any, str]:
         """Get the content at an address, and the address of the next page."""
         kept = self._kept.get(address)
-        answer = await self._asked("GET", address, {"If-None-Match": kept.etag} if kept else {}, None)
+        answer = await self._send_request("GET", address, {"If-None-Match": kept.etag} if kept else {}, None)
         if answer.status_code == 304 and kept:
             self._kept.move_to_end(address)
             return _json(kept.content, address), self._following(answer) or kept.following
@@ -138,7 +138,9 @@ class Client:
             raise ForgeRefused(400, "the next page of a list lies at another address, which is refused")
         return address
 
-    async def _asked(self, method: str, address: str, headers: Mapping[str, str], body: bytes | None) -> httpx.Response:
+    async def _send_request(
+        self, method: str, address: str, headers: Mapping[str, str], body: bytes | None
+    ) -> httpx.Response:
         import httpx  # noqa: PLC0415  most owners have no forge
 
         if self._http is None:

@@ -46,11 +46,11 @@ class Gitea:
             f"{self._root}/issues", state="open", type="issues", labels=watch.label, limit=PER_PAGE
         )
         found = {row["number"]: row for row in rows if not row.get("pull_request")}
-        issues = await issues_of(self._client, watch, f"{self._root}/issues", found, self._issue, self._said)
+        issues = await issues_of(self._client, watch, f"{self._root}/issues", found, self._issue, self._list_remarks)
         pulls = await self._pulls(watch) if watch.pulls else ()
         return Seen(branch=text_of(repository["default_branch"]), issues=issues, pulls=pulls)
 
-    async def _said(self, number: int) -> tuple[Remark, ...]:
+    async def _list_remarks(self, number: int) -> tuple[Remark, ...]:
         rows = await self._client.pages(f"{self._root}/issues/{number}/comments")
         return tuple([await self._remark("i", row) for row in rows])
 
@@ -70,9 +70,9 @@ class Gitea:
             if review.get("comments_count"):
                 at = f"{self._root}/pulls/{number}/reviews/{int(review['id'])}/comments"
                 remarks += [await self._remark("r", each) for each in await self._client.pages(at)]
-        return _pull(row, tuple(remarks), await self._failed(text_of(row["head"]["sha"])))
+        return _pull(row, tuple(remarks), await self._list_failed_checks(text_of(row["head"]["sha"])))
 
-    async def _failed(self, commit: str) -> tuple[Check, ...] | None:
+    async def _list_failed_checks(self, commit: str) -> tuple[Check, ...] | None:
         """The statuses of a commit that failed; None while some have not ended."""
         rows = await self._client.pages(f"{self._root}/commits/{commit}/status", "statuses", limit=PER_PAGE)
         if any(row["status"] == "pending" for row in rows):
@@ -103,9 +103,9 @@ class Gitea:
         async def opened() -> Pull:
             return _pull(await self._client.send("POST", f"{self._root}/pulls", body))
 
-        return await found_or_made(lambda: self._proposed(proposal.branch), opened, 409)
+        return await found_or_made(lambda: self._find_pull(proposal.branch), opened, 409)
 
-    async def _proposed(self, branch: str) -> Pull | None:
+    async def _find_pull(self, branch: str) -> Pull | None:
         rows = await self._client.pages(f"{self._root}/pulls", state="all", sort="recentupdate", limit=PER_PAGE)
         return foremost(_pull(row) for row in rows if row["head"]["ref"] == branch and _is_ours(row))
 

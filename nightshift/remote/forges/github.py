@@ -60,11 +60,11 @@ class GitHub:
         repository: Row = await self._client.get(self._root)
         rows = await self._client.pages(f"{self._root}/issues", state="open", labels=watch.label, per_page=PER_PAGE)
         found = {row["number"]: row for row in rows if "pull_request" not in row}
-        issues = await issues_of(self._client, watch, f"{self._root}/issues", found, _issue, self._said)
+        issues = await issues_of(self._client, watch, f"{self._root}/issues", found, _issue, self._list_remarks)
         pulls = await self._pulls(watch) if watch.pulls else ()
         return Seen(branch=text_of(repository["default_branch"]), issues=issues, pulls=pulls)
 
-    async def _said(self, number: int) -> tuple[Remark, ...]:
+    async def _list_remarks(self, number: int) -> tuple[Remark, ...]:
         rows = await self._client.pages(f"{self._root}/issues/{number}/comments", per_page=PER_PAGE)
         return tuple(_remark("i", row) for row in rows)
 
@@ -84,9 +84,9 @@ class GitHub:
             *(_remark("r", each) for each in lines),
             *(_remark("v", each) for each in reviews if each.get("body")),
         )
-        return _pull(row, remarks, await self._failed(head))
+        return _pull(row, remarks, await self._list_failed_checks(head))
 
-    async def _failed(self, commit: str) -> tuple[Check, ...] | None:
+    async def _list_failed_checks(self, commit: str) -> tuple[Check, ...] | None:
         """The checks of a commit that failed; None while some have not ended."""
         at = f"{self._root}/commits/{commit}"
         runs = await self._client.pages(f"{at}/check-runs", "check_runs", per_page=PER_PAGE)
@@ -109,18 +109,18 @@ class GitHub:
 
         async def opened() -> Pull:
             try:
-                return await self._opened({**body, "title": proposal.title, "draft": True})
+                return await self._open_pull({**body, "title": proposal.title, "draft": True})
             except ForgeRefused as refused:
                 if refused.status != 422 or "draft pull requests" not in str(refused).lower():
                     raise
-                return await self._opened({**body, "title": f"Draft: {proposal.title}"})  # some plans have no drafts
+                return await self._open_pull({**body, "title": f"Draft: {proposal.title}"})  # some plans have no drafts
 
-        return await found_or_made(lambda: self._proposed(proposal.branch), opened, 422)
+        return await found_or_made(lambda: self._find_pull(proposal.branch), opened, 422)
 
-    async def _opened(self, body: Mapping[str, object]) -> Pull:
+    async def _open_pull(self, body: Mapping[str, object]) -> Pull:
         return _pull(await self._client.send("POST", f"{self._root}/pulls", body))
 
-    async def _proposed(self, branch: str) -> Pull | None:
+    async def _find_pull(self, branch: str) -> Pull | None:
         head = f"{self._project.partition('/')[0]}:{branch}"
         rows = await self._client.pages(f"{self._root}/pulls", state="all", head=head, per_page=PER_PAGE)
         return foremost(map(_pull, rows))

@@ -48,11 +48,11 @@ class GitLab:
         project: Row = await self._client.get(self._root)
         rows = await self._client.pages(f"{self._root}/issues", state="opened", labels=watch.label, per_page=PER_PAGE)
         found = {row["iid"]: row for row in rows}
-        issues = await issues_of(self._client, watch, f"{self._root}/issues", found, self._issue, self._said)
+        issues = await issues_of(self._client, watch, f"{self._root}/issues", found, self._issue, self._list_remarks)
         pulls = await self._pulls(watch) if watch.pulls else ()
         return Seen(branch=text_of(project["default_branch"]), issues=issues, pulls=pulls)
 
-    async def _said(self, number: int) -> tuple[Remark, ...]:
+    async def _list_remarks(self, number: int) -> tuple[Remark, ...]:
         at = f"{self._root}/issues/{number}/notes"
         rows = await self._client.pages(at, sort="asc", order_by="created_at", per_page=PER_PAGE)
         return tuple([await self._remark("i", row, "") for row in rows if not row.get("system")])
@@ -70,9 +70,9 @@ class GitLab:
         remarks = [
             await self._remark("n", note, text_of(row.get("web_url"))) for note in notes if not note.get("system")
         ]
-        return _pull(row, tuple(remarks), await self._failed(text_of(row["sha"])))
+        return _pull(row, tuple(remarks), await self._list_failed_checks(text_of(row["sha"])))
 
-    async def _failed(self, commit: str) -> tuple[Check, ...] | None:
+    async def _list_failed_checks(self, commit: str) -> tuple[Check, ...] | None:
         """The statuses of a commit that failed and may not; None while some have not ended."""
         rows = await self._client.pages(f"{self._root}/repository/commits/{commit}/statuses", per_page=PER_PAGE)
         if any(row["status"] in RUNNING for row in rows):
@@ -101,9 +101,9 @@ class GitLab:
         async def opened() -> Pull:
             return _pull(await self._client.send("POST", f"{self._root}/merge_requests", body))
 
-        return await found_or_made(lambda: self._proposed(proposal.branch), opened, 409)
+        return await found_or_made(lambda: self._find_pull(proposal.branch), opened, 409)
 
-    async def _proposed(self, branch: str) -> Pull | None:
+    async def _find_pull(self, branch: str) -> Pull | None:
         rows = await self._client.pages(
             f"{self._root}/merge_requests", state="all", source_branch=branch, per_page=PER_PAGE
         )

@@ -65,10 +65,10 @@ def of_remark(connection: Connection, number: int, pull: Pull, remark: Remark, f
     Raises:
         InvalidTask: as `of_issue`.
     """
-    asked = _asked(remark) or "See to what this comment is about."
+    asked = _read_request(remark) or "See to what this comment is about."
     where = f" at line {remark.line}" if remark.line else ""
     at = [f"It is said of {line(remark.path)}{where}."] if remark.path else []
-    lines = [f"The lines that it stands at:\n{_indented(plain(remark.quoted, 2000))}"] if remark.quoted else []
+    lines = [f"The lines that it stands at:\n{_indent(plain(remark.quoted, 2000))}"] if remark.quoted else []
     on = f"issue #{number}" if remark.on_issue else f"pull request #{pull.number}"
     about = f"(A comment on {on} of {connection.project}, by {line(remark.author.name, 80)}.)"
     text = "\n\n".join((asked, *at, *lines, about))
@@ -77,12 +77,12 @@ def of_remark(connection: Connection, number: int, pull: Pull, remark: Remark, f
 
 
 def words(connection: Connection, number: int, remark: Remark) -> str:
-    """Write the words to a task when somebody comments on its issue `number`; `heard` finds them again."""
+    """Write the words to a task when somebody comments on its issue `number`; `is_heard` finds them again."""
     about = f"on issue #{number} of {connection.project}, by {line(remark.author.name, 80)}.)"
-    return f"{plain(_asked(remark), MAX_SAID_CHARS)}\n\n{_mark(remark, exactly=True)} {about}"
+    return f"{plain(_read_request(remark), MAX_SAID_CHARS)}\n\n{_mark(remark, exactly=True)} {about}"
 
 
-def heard(said: Iterable[str], remark: Remark, *, exactly: bool) -> bool:
+def is_heard(said: Iterable[str], remark: Remark, *, exactly: bool) -> bool:
     """Whether a comment is among what was said to a task: as it is now, or in any wording."""
     return any(_mark(remark, exactly=exactly) in each for each in said)
 
@@ -97,7 +97,7 @@ def _mark(remark: Remark, *, exactly: bool) -> str:
     return f"(Comment {remark.id}, version " + (f"{digest}," if exactly else "")
 
 
-def _asked(remark: Remark) -> str:
+def _read_request(remark: Remark) -> str:
     return plain(COMMAND.sub("", remark.text.strip(), count=1))
 
 
@@ -111,7 +111,7 @@ def of_checks(
     """
     names = ", ".join(line(each.name, 80) for each in failed[:MAX_CHECKS])
     said = [
-        f"{line(each.name, 80)} says:\n{_indented(plain(each.text, MAX_CHECK_CHARS))}"
+        f"{line(each.name, 80)} says:\n{_indent(plain(each.text, MAX_CHECK_CHARS))}"
         for each in failed[:MAX_CHECKS]
         if each.text.strip()
     ]
@@ -146,5 +146,5 @@ def _spec(connection: Connection, text: str, key_: str, base: str, url: str, fie
     )
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"    {each}" for each in text.split("\n"))

@@ -40,7 +40,7 @@ class Commenter:
     async def write(self, comment: Comment, paths: CommentPaths) -> str:
         """Write the comment, or change it where it is there; its id."""
         body = {"body": f"{comment.marker}\n{comment.text}"}
-        found = comment.id or await self._written(comment.marker, paths)
+        found = comment.id or await self._find_comment(comment.marker, paths)
         if found:
             try:
                 await self._client.send(paths.method, f"{paths.each}/{segment(found)}", body)
@@ -51,7 +51,7 @@ class Commenter:
                 return found
         return str((await self._client.send("POST", paths.all, body))["id"])
 
-    async def _written(self, marker: str, paths: CommentPaths) -> str:
+    async def _find_comment(self, marker: str, paths: CommentPaths) -> str:
         """The id of our comment with this marker; whoever else writes the marker is not us."""
         if self._me is None:
             self._me = (await self._client.get("/user"))["id"]

@@ -169,7 +169,7 @@ class Sync:
         self._rests_until = self._services.clock() + timedelta(seconds=rest_s)
 
     async def _look(self) -> None:
-        issues = self._known().issues.values()
+        issues = self._read_kept().issues.values()
         pulls = [each.pull for each in issues if each.pull]
         seen = await self._forge.look(
             Watch(
@@ -194,7 +194,7 @@ class Sync:
         """Let an issue become a task, or its task what the issue has become."""
         label = self._services.label().lower()
         wanted = issue.open and label in {each.lower() for each in issue.labels}
-        before = self._known().issues.get(issue.number)
+        before = self._read_kept().issues.get(issue.number)
         if before is None and (not wanted or not issue.author.permitted):
             self._strangers += wanted
             return
@@ -203,18 +203,18 @@ class Sync:
         if not wanted and tracked.wanted:
             await self._withdraw(tracked.task_id, CLOSED)
         elif wanted and issue.author.permitted and (text != tracked.text or not tracked.wanted or tracked.fault):
-            tracked = await self._asked_for(tracked, issue)
+            tracked = await self._submit_issue(tracked, issue)
             tracked = replace(tracked, text=text)
         await self._keep(replace(tracked, wanted=wanted))
 
-    async def _asked_for(self, tracked: Tracked, issue: Issue) -> Tracked:
+    async def _submit_issue(self, tracked: Tracked, issue: Issue) -> Tracked:
         """Submit the task of an issue, or change it; what is wrong is noted for whoever wrote the issue."""
         try:
             base = await self._base()
             spec, faults = specs.of_issue(self.connection, issue, self._services.label(), base)
-            sent = await self._sent(spec)
+            sent = await self._submit(spec)
             edited = tracked.text and _digest(issue.title, issue.text, *sorted(issue.labels)) != tracked.text
-            note = await self._changed(sent, spec, CLOSED) if not sent.created else ""
+            note = await self._change_task(sent, spec, CLOSED) if not sent.created else ""
         except InvalidTask as error:
             return replace(tracked, fault=_faults(error))
         return replace(tracked, task_id=sent.task_id, fault=" ".join(faults), note=note if edited else tracked.note)
@@ -223,7 +223,7 @@ class Sync:
         """Return the branch from which tasks start, fetched now; where that cannot be had, the local one."""
         services, repo = self._services, self.connection.repo
         branch = await asyncio.to_thread(services.base, repo) or self._branch
-        with self._allowed("fetch", 0, branch) as attempt:
+        with self._begin_attempt("fetch", 0, branch) as attempt:
             if attempt.due:
                 try:
                     return await asyncio.to_thread(services.fetch, repo, branch) or branch
@@ -233,22 +233,22 @@ class Sync:
 
     async def _refresh_base(self) -> None:
         """Fetch again as long as a task has not begun: it starts from what is there then."""
-        found = map(self._task, (each.task_id for each in self._known().issues.values()))
+        found = map(self._task, (each.task_id for each in self._read_kept().issues.values()))
         if any(task and not task.attempt and task.status not in ENDED for task in found):
             await self._base()
 
     async def _hear(self, issue: Issue) -> None:
         """Pass on what is said on the issue while its task is open, or has failed; later on it asks for a follow-up."""
-        tracked, queue = self._known().issues.get(issue.number), self._services.queue
+        tracked, queue = self._read_kept().issues.get(issue.number), self._services.queue
         for remark in filter(specs.asks, issue.remarks or ()):
             task = self._task(tracked.task_id) if tracked else None
-            if tracked is None or task is None or specs.heard(self._said(task), remark, exactly=True):
+            if tracked is None or task is None or specs.is_heard(self._list_said(task), remark, exactly=True):
                 continue
             text = specs.words(self.connection, issue.number, remark)
             try:
                 if task.status not in ENDED and not task.cancel_requested:
                     await asyncio.wrap_future(queue.say(task.id, text))
-                elif task.status is Status.FAILED and not specs.heard(self._said(task), remark, exactly=False):
+                elif task.status is Status.FAILED and not specs.is_heard(self._list_said(task), remark, exactly=False):
                     await asyncio.wrap_future(queue.retry(task.id, Amendment(note=text)))
                 elif self._is_over(tracked, task) and tracked.note != OVER:
                     tracked = await self._keep(replace(tracked, note=OVER))
@@ -263,18 +263,18 @@ class Sync:
         ended = tracked.pull is not None and tracked.pull.state is not PullState.OPEN
         return task.status is Status.DONE and (ended or task.ending is not Ending.COMMITTED)
 
-    def _said(self, task: Task) -> list[str]:
+    def _list_said(self, task: Task) -> list[str]:
         """All that was said to a task, in its words and afterwards."""
         return [task.spec.description, *(each.text for each in self._services.queue.said(task.id))]
 
-    async def _sent(self, spec: TaskSpec) -> Submitted:
+    async def _submit(self, spec: TaskSpec) -> Submitted:
         sent = await asyncio.wrap_future(self._services.queue.submit(spec))
         if sent.created:
             text = f"task {sent.task_id} was asked for at {spec.metadata['url']}"
             self._events.bind(task_id=sent.task_id).emit(Kind.FORGE_TASK, text, address=self.connection.address)
         return sent
 
-    async def _changed(self, sent: Submitted, spec: TaskSpec, withdrawn: str) -> str:
+    async def _change_task(self, sent: Submitted, spec: TaskSpec, withdrawn: str) -> str:
         """Let a task that is known be what is asked for now; what there is to say of it."""
         queue = self._services.queue
         task = queue.get(sent.task_id)
@@ -302,7 +302,7 @@ class Sync:
     async def _follow(self, seen: Seen) -> None:
         pulls = {pull.number: pull for pull in seen.pulls}
         issues = {issue.number: issue for issue in seen.issues}
-        for tracked in list(self._known().issues.values()):
+        for tracked in list(self._read_kept().issues.values()):
             if tracked.pull and (pull := pulls.get(tracked.pull.number)):
                 issue = issues.get(tracked.number)
                 fields = labels.read(issue.labels, self._services.label())[0] if issue else {}
@@ -320,12 +320,12 @@ class Sync:
             await self._keep(tracked)
             return
         try:
-            asked = self._asked(tracked, pull, fields)
+            asked = self._list_follow_ups(tracked, pull, fields)
         except InvalidTask as error:  # a label says something that no task may have
             await self._keep(replace(tracked, fault=_faults(error)))
             return
         for part, (spec, what) in asked.items():
-            tracked = await self._followed(tracked, part, spec, what)
+            tracked = await self._submit_follow_up(tracked, part, spec, what)
         keys = {spec.key for spec, _ in asked.values()}
         for each in tracked.followups:
             looked_up = not each.of_checks and not (each.of_issue and (issue is None or issue.remarks is None))
@@ -337,10 +337,12 @@ class Sync:
         """Yield the remarks on the issue itself since its task was done."""
         task = self._task(tracked.task_id)
         if issue and task and task.status is Status.DONE:
-            said = self._said(task)
-            yield from (each for each in issue.remarks or () if not specs.heard(said, each, exactly=False))
+            said = self._list_said(task)
+            yield from (each for each in issue.remarks or () if not specs.is_heard(said, each, exactly=False))
 
-    def _asked(self, tracked: Tracked, pull: Pull, fields: Mapping[str, Any]) -> dict[str, tuple[TaskSpec, str]]:
+    def _list_follow_ups(
+        self, tracked: Tracked, pull: Pull, fields: Mapping[str, Any]
+    ) -> dict[str, tuple[TaskSpec, str]]:
         """The follow-ups that are asked for now, by what they came from, each with what it is about in a line."""
         asked: dict[str, tuple[TaskSpec, str]] = {}
         for remark in filter(specs.asks, pull.remarks):
@@ -361,7 +363,7 @@ class Sync:
         under_way = any(task.status not in ENDED for task in open_ones)
         return bool(pull.failed) and pull.head in ours and not under_way and rounds < ROUNDS
 
-    async def _followed(self, tracked: Tracked, part: str, spec: TaskSpec, what: str) -> Tracked:
+    async def _submit_follow_up(self, tracked: Tracked, part: str, spec: TaskSpec, what: str) -> Tracked:
         """Submit a follow-up once; one that was edited, or whose pull request was reopened, is changed."""
         text, key = _digest(spec.description), spec.key or ""
         known = next((each for each in tracked.followups if each.key == key), None)
@@ -370,9 +372,9 @@ class Sync:
         if known and known.text == text and not withdrawn:
             return tracked
         try:
-            sent = await self._sent(spec)
+            sent = await self._submit(spec)
             if not sent.created:
-                await self._changed(sent, spec, task.reason if task and withdrawn else SHUT)
+                await self._change_task(sent, spec, task.reason if task and withdrawn else SHUT)
         except InvalidTask as error:
             return replace(tracked, fault=_faults(error))
         pushed = known.pushed if known else ""
@@ -384,12 +386,12 @@ class Sync:
 
     async def _tell(self) -> None:
         """Push what is done, open pull requests, and write how everything stands."""
-        for tracked in list(self._known().issues.values()):
+        for tracked in list(self._read_kept().issues.values()):
             if (task := self._task(tracked.task_id)) is not None:
                 tracked = await self._hand_over(tracked, task)  # noqa: PLW2901  the same issue, further on
             await self._comment(tracked, task)
             if tracked.pull and tracked.followups:
-                await self._comment_pull(self._known().issues[tracked.number])
+                await self._comment_pull(self._read_kept().issues[tracked.number])
 
     async def _hand_over(self, tracked: Tracked, task: Task) -> Tracked:
         """Push the task's branch and open its pull request, then push what follow-ups added."""
@@ -397,7 +399,7 @@ class Sync:
         if not committed or (not tracked.pull and not tracked.wanted):
             return tracked
         commit, branch = task.commit or "", task.branch or ""
-        if tracked.pushed != commit and not await self._pushed(tracked, branch, task.id):
+        if tracked.pushed != commit and not await self._push(tracked, branch, task.id):
             return tracked
         tracked = await self._keep(replace(tracked, pushed=commit))
         if tracked.pull is None:
@@ -415,7 +417,7 @@ class Sync:
             title=texts.title(task.spec.description.partition("\n")[0], services.mask),
             text=texts.proposal(task, evidence, branch, tracked.number, services.mask),
         )
-        with self._allowed("pull request", tracked.number, proposal.text) as attempt:
+        with self._begin_attempt("pull request", tracked.number, proposal.text) as attempt:
             if attempt.due:
                 pull = await self._forge.propose(proposal)
                 text = f"{pull.url} proposes the work of task {task.id}"
@@ -426,23 +428,23 @@ class Sync:
 
     async def _push_followup(self, tracked: Tracked, followup: Followup, branch: str) -> Tracked:
         task = self._task(followup.task_id)
-        if task is None or not task.commit or task.commit == followup.pushed or not self._joined(task, branch):
+        if task is None or not task.commit or task.commit == followup.pushed or not self._has_joined(task, branch):
             return tracked
-        if not await self._pushed(tracked, branch, task.id):
+        if not await self._push(tracked, branch, task.id):
             return tracked
         done = replace(followup, pushed=task.commit)
         others = tuple(done if each.key == done.key else each for each in tracked.followups)
         return await self._keep(replace(tracked, followups=others))
 
-    def _joined(self, task: Task, branch: str) -> bool:
+    def _has_joined(self, task: Task, branch: str) -> bool:
         """Whether a follow-up's commit is on the pull request's branch."""
         entries = self._services.state.commits(5, task_id=task.id)
         return any(
             each.integrated and each.commit == task.commit and each.target == f"refs/heads/{branch}" for each in entries
         )
 
-    async def _pushed(self, tracked: Tracked, branch: str, task_id: int) -> bool:
-        with self._allowed("push", tracked.number, f"{branch} {task_id}") as attempt:
+    async def _push(self, tracked: Tracked, branch: str, task_id: int) -> bool:
+        with self._begin_attempt("push", tracked.number, f"{branch} {task_id}") as attempt:
             if attempt.due:
                 result = await asyncio.to_thread(self._services.push, self.connection.repo, branch, task_id)
                 if not result.pushed:
@@ -455,9 +457,9 @@ class Sync:
         if task:
             questions = [each.ask.question for each in services.queue.approvals(task_id=task.id)]
             parts.append(texts.standing(task, services.mask, questions))
-        parts += [texts.fenced(tracked.fault, services.mask)] if tracked.fault else []
+        parts += [texts.fence(tracked.fault, services.mask)] if tracked.fault else []
         parts += [tracked.note] if tracked.note else []
-        parts += [texts.heard(count)] if task and (count := specs.count_heard(self._said(task))) else []
+        parts += [texts.describe_heard(count)] if task and (count := specs.count_heard(self._list_said(task))) else []
         if tracked.pull:
             parts.append(texts.became(tracked.pull.number, self.connection.pull_sign, tracked.pull.state))
         elif task and task.branch and not tracked.wanted:
@@ -466,7 +468,7 @@ class Sync:
         if not parts or _digest(text) == tracked.said:
             return
         comment = Comment(number=number, on_pull=False, marker=texts.marker(tracked.key), text=text, id=tracked.comment)
-        with self._allowed("comment", number, text) as attempt:
+        with self._begin_attempt("comment", number, text) as attempt:
             if attempt.due:
                 written = await self._forge.comment(comment)
                 await self._keep(replace(tracked, comment=written, said=_digest(text)))
@@ -480,7 +482,7 @@ class Sync:
             return
         key = specs.key(self.connection, tracked.number, "pull")
         comment = Comment(number=pull.number, on_pull=True, marker=texts.marker(key), text=text, id=pull.comment)
-        with self._allowed("comment", -pull.number, text) as attempt:
+        with self._begin_attempt("comment", -pull.number, text) as attempt:
             if attempt.due:
                 written = await self._forge.comment(comment)
                 await self._keep(replace(tracked, pull=replace(pull, comment=written, said=_digest(text))))
@@ -493,13 +495,13 @@ class Sync:
             evidence, reason = None, ""
             if task.commit:
                 evidence = await asyncio.to_thread(services.evidence, self.connection.repo, task.commit)
-                if not self._joined(task, pull.branch):
+                if not self._has_joined(task, pull.branch):
                     reason = f" It is not on this branch: {texts.span(task.reason, services.mask)}"
-            yield texts.followed(task, each.what, evidence, services.mask, reason)
+            yield texts.describe_follow_up(task, each.what, evidence, services.mask, reason)
 
     # --- what is kept
 
-    def _known(self) -> Kept:
+    def _read_kept(self) -> Kept:
         if self._kept is None:
             row = self._services.state.get(self._state_key)
             self._kept = decode(Kept, json.dumps(row)) if row else Kept()
@@ -511,8 +513,8 @@ class Sync:
 
     async def _keep(self, tracked: Tracked) -> Tracked:
         """Note an issue as it is now, where that is new."""
-        if self._known().issues.get(tracked.number) != tracked:
-            self._kept = self._known().with_issue(tracked)
+        if self._read_kept().issues.get(tracked.number) != tracked:
+            self._kept = self._read_kept().with_issue(tracked)
             await asyncio.wrap_future(self._services.state.set(self._state_key, plain(self._kept)))
         return tracked
 
@@ -524,7 +526,7 @@ class Sync:
         except UnknownTask:  # the database is another one, or an older one
             return None
 
-    def _allowed(self, what: str, number: int, text: str) -> _Attempt:
+    def _begin_attempt(self, what: str, number: int, text: str) -> _Attempt:
         return _Attempt(self._refused, (what, number), _digest(text), self._services.clock(), self._report_refused)
 
     def _report_refused(self, what: str, number: int, why: str) -> str:

@@ -39,7 +39,7 @@ def marker(key: str) -> str:
     return f"<!-- nightshift:{re.sub(r'[^A-Za-z0-9:/#._~-]', '_', key).replace('--', '-_')} -->"
 
 
-def fenced(text: str, mask: Mask, most: int = MAX_QUOTED) -> str:
+def fence(text: str, mask: Mask, most: int = MAX_QUOTED) -> str:
     """A text that is shown as it is and does nothing."""
     shown = printable(mask(text.strip()), max_chars=most)
     longest = max((len(run) for run in re.findall(r"`{3,}", shown)), default=2)
@@ -67,7 +67,7 @@ def standing(task: Task, mask: Mask, questions: Sequence[str] = ()) -> str:
         case Status.RUNNING:
             return f"{name} is being worked on."
         case Status.WAITING:
-            asked = "".join(f"\n\n{fenced(each, mask)}" for each in questions)
+            asked = "".join(f"\n\n{fence(each, mask)}" for each in questions)
             return f"{name} waits for an answer of its owner, on the dashboard or by `nightshift approvals`.{asked}"
         case Status.CANCELLED:
             return f"{name} was cancelled."
@@ -80,10 +80,10 @@ def standing(task: Task, mask: Mask, questions: Sequence[str] = ()) -> str:
 
 
 def _reason(task: Task, mask: Mask) -> str:
-    return f"\n\n{fenced(task.reason, mask)}" if task.reason else ""
+    return f"\n\n{fence(task.reason, mask)}" if task.reason else ""
 
 
-def heard(count: int) -> str:
+def describe_heard(count: int) -> str:
     """How much of what was said on the issue its task has been told."""
     return f"Comments that were passed on to it: {count}."
 
@@ -113,7 +113,7 @@ def proposal(task: Task, evidence: Evidence, branch: str, closes: int, mask: Mas
         (
             f"Closes #{closes}",
             "## Summary",
-            fenced(evidence.summary or task.spec.description, mask),
+            fence(evidence.summary or task.spec.description, mask),
             "## What was tested",
             table,
             "## How to verify it",
@@ -124,7 +124,7 @@ def proposal(task: Task, evidence: Evidence, branch: str, closes: int, mask: Mas
     )
 
 
-def followed(task: Task, what: str, evidence: Evidence | None, mask: Mask, reason: str = "") -> str:
+def describe_follow_up(task: Task, what: str, evidence: Evidence | None, mask: Mask, reason: str = "") -> str:
     """One entry of the comment on a pull request: what was asked for, and what came of it."""
     commit = f" Its commit is {evidence.commit[:12]}." if evidence else ""
     rows = "; ".join(f"{name}: {value}" for name, value in evidence.rows) if evidence else ""

@@ -34,7 +34,7 @@ class Bounded(psycopg.Connection[DictRow]):
         return found
 
 
-def bounded(answer_s: float) -> type[Bounded]:
+def bound_wait(answer_s: float) -> type[Bounded]:
     """The class of those that wait so many seconds: a pool makes its connections by class."""
     return type("Bounded", (Bounded,), {"answer_s": answer_s})
 

@@ -82,7 +82,7 @@ class HubConnection:
 
     def begin(self, question: Callable[[Client], Coroutine[Any, Any, _T]]) -> Future[_T]:
         """Ask a question whose answer is not waited for; the future fails as `call`."""
-        return asyncio.run_coroutine_threadsafe(self._asked(question), self._running_loop())
+        return asyncio.run_coroutine_threadsafe(self._ask(question), self._running_loop())
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
@@ -92,7 +92,7 @@ class HubConnection:
                 self._thread.start()
             return self._loop
 
-    async def _asked(self, question: Callable[[Client], Coroutine[Any, Any, _T]]) -> _T:
+    async def _ask(self, question: Callable[[Client], Coroutine[Any, Any, _T]]) -> _T:
         from temporalio.client import (  # noqa: PLC0415  an extra
             WorkflowUpdateFailedError,
             WorkflowUpdateRPCTimeoutOrCancelledError,
@@ -100,15 +100,15 @@ class HubConnection:
         from temporalio.service import RPCError  # noqa: PLC0415  as above
 
         try:
-            return await question(await self._connected())
+            return await question(await self._connect())
         except WorkflowUpdateFailedError as error:
             raise _refusal(error) from error
         except WorkflowUpdateRPCTimeoutOrCancelledError as error:
             raise HubAway("no node of the hub has answered") from error
         except RPCError as error:
-            raise self._translated(error) from error
+            raise self._translate(error) from error
 
-    async def _connected(self) -> Client:
+    async def _connect(self) -> Client:
         from temporalio.client import Client  # noqa: PLC0415  an extra
         from temporalio.envconfig import ClientConfig  # noqa: PLC0415  as above
         from temporalio.service import RetryConfig  # noqa: PLC0415  as above
@@ -127,7 +127,7 @@ class HubConnection:
                     raise HubAway(f"the hub cannot be reached: {self.target}: {error}") from error
             return self._client
 
-    def _translated(self, error: RPCError) -> Exception:
+    def _translate(self, error: RPCError) -> Exception:
         from temporalio.service import RPCStatusCode as Code  # noqa: PLC0415  an extra
 
         if error.status in {Code.NOT_FOUND, Code.INVALID_ARGUMENT} and "amespace" in str(error):

@@ -64,7 +64,7 @@ class SharedDatabase:
             import psycopg_pool  # noqa: PLC0415  an extra
             from psycopg.rows import dict_row  # noqa: PLC0415  as above
 
-            from nightshift.remote.hub.bounded import bounded  # noqa: PLC0415  as above
+            from nightshift.remote.hub.bounded import bound_wait  # noqa: PLC0415  as above
         except ModuleNotFoundError as error:
             raise ExtraMissing(f"a hub needs packages: {install_by_hand('hub')} brings them") from error
         parts = _parts(url)
@@ -82,7 +82,7 @@ class SharedDatabase:
             "keepalives_count": 3,
             "tcp_user_timeout": 1000 * _STATEMENT_S,
         }
-        self._settings, self._class = settings, bounded(answer_s)
+        self._settings, self._class = settings, bound_wait(answer_s)
         self._pool = psycopg_pool.ConnectionPool(
             url, connection_class=self._class, kwargs=settings, min_size=0, max_size=most, open=False,
             timeout=_CONNECT_S, name="hub-database", check=self._check, reconnect_timeout=_CONNECT_S,
@@ -117,7 +117,7 @@ class SharedDatabase:
         except psycopg_pool.PoolTimeout:
             raise HubAway(self._why_no_connection()) from None
         except psycopg.Error as error:
-            raise _translated(error, self._mask) from error
+            raise _translate(error, self._mask) from error
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[DictRow]:
         """Return the rows of a statement; see `connection` for what it raises."""
@@ -128,7 +128,7 @@ class SharedDatabase:
         """The first row of that."""
         return next(iter(self.rows(query, values)), None)
 
-    def _connected(self) -> Connection[DictRow]:
+    def _connect(self) -> Connection[DictRow]:
         """A connection beside the pool."""
         import psycopg  # noqa: PLC0415  an extra
 
@@ -136,7 +136,7 @@ class SharedDatabase:
         try:
             return self._class.connect(self._url, **self._settings)  # type: ignore[arg-type]  # values of many types
         except psycopg.Error as error:
-            raise _translated(error, self._mask) from error
+            raise _translate(error, self._mask) from error
 
     def _refuse_what_is_no_address(self) -> None:
         """Without libpq's words, which are parts of the password then."""
@@ -148,7 +148,7 @@ class SharedDatabase:
 
     def _why_no_connection(self) -> str:
         try:
-            self._connected().close()
+            self._connect().close()
         except HubAway as away:
             return str(away)
         return "all connections to the shared database are in use"
@@ -167,7 +167,7 @@ def _parts(url: str) -> dict[str, str] | None:
     return found if has_ports and "@" not in found.get("host", "") + found.get("dbname", "") else None
 
 
-def _translated(error: Error, mask: Masker) -> Exception:
+def _translate(error: Error, mask: Masker) -> Exception:
     lines = (" ".join(line.split()) for line in str(error).splitlines())
     state, text = error.sqlstate or "", mask("; ".join(filter(None, lines)))
     said = error.diag.message_primary or text

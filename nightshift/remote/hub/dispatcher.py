@@ -44,7 +44,7 @@ from nightshift.remote.hub import control, nodes
 from nightshift.remote.hub.connection import HubConnection
 from nightshift.remote.hub.queue import TITLE_CHARS, Held, HubQueue, hub_number
 from nightshift.remote.hub.repositories import SharedRepositories
-from nightshift.remote.hub.signing import NodeKey, result_is_signed, signed_text
+from nightshift.remote.hub.signing import NodeKey, make_signed_text, result_is_signed
 from nightshift.remote.hub.worker import NodeWorkers
 from nightshift.remote.hub.workflows import ANY, Assignment, Facts, Outcome, Presence, Request, Settings, Taker
 from nightshift.storage.db.codec import decode, encode, storable
@@ -62,7 +62,7 @@ REFUSED_FIRST_S, REFUSED_S = 2.0, 60.0
 PARKED_S = 60.0
 """A task that waits for a model is offered to other nodes, and to this one no sooner than this."""
 PAUSED_S = 2.0
-"""What a node was given although the hub is paused comes to its task queue again after so long."""
+"""Seconds until a task that a node was given while the hub is paused comes to its task queue again."""
 OVERLAP = timedelta(seconds=60)
 """The server's list of tasks may be so far behind."""
 BLOB_BYTES = 256 * 1024
@@ -245,9 +245,9 @@ class Dispatcher:
     def _turn(self) -> None:
         self._supervise()
         held = self._local.read(shared.held)
-        lost = self._workers.hold([_held(task) for task in held]) if self._workers else frozenset()
+        lost = self._workers.hold([_hold(task) for task in held]) if self._workers else frozenset()
         for task in held:
-            if _held(task) in lost and task.status not in ENDED:
+            if _hold(task) in lost and task.status not in ENDED:
                 self._lose(task)
         if time.monotonic() - self._beat_at >= self._lease_s / 3:
             self._beat(held)
@@ -303,7 +303,7 @@ class Dispatcher:
 
     def _hand_in(self, task: Task) -> None:
         """Tell the hub what has changed with a task of this node."""
-        held = _held(task)
+        held = _hold(task)
         if self._taken.get(task.id) != held.fence:
             node = self.node
             self.hub.taken(held, Taker(fence=held.fence, node=node.id, name=node.name, url=node.url, task=task.id))
@@ -334,12 +334,12 @@ class Dispatcher:
         return self._local.read(lambda conn: shared.has_begun(conn, task.id))
 
     def _put_back(self, task: Task, reason: str, not_before: datetime | None) -> None:
-        self.hub.end(_held(task), _back(reason, not_before))
+        self.hub.end(_hold(task), _back(reason, not_before))
 
     def _outcome(self, task: Task) -> Outcome:
         ending = task.ending
         assert ending, "a task that has ended has an ending"
-        text = signed_text(self.node.id, task.hub_id or 0, task.status, ending, task.commit, task.branch)
+        text = make_signed_text(self.node.id, task.hub_id or 0, task.status, ending, task.commit, task.branch)
         return Outcome(
             status=task.status,
             ending=ending,
@@ -497,7 +497,7 @@ class Dispatcher:
         if control.read_settings(self._connection).paused is not None:
             return _back("", self._in(PAUSED_S))
         try:
-            given = self._adopted(assignment)
+            given = self._adopt(assignment)
         except (GitError, UnknownTask, ValueError) as error:
             self._events.emit(Kind.HUB_TASK, f"given back: {error}", level=Level.WARNING)
             return _back(self._mask.shown(f"on {self.node.name}: {error}"[:500]), self._in(PARKED_S))
@@ -510,7 +510,7 @@ class Dispatcher:
         self.wake()
         return None
 
-    def _adopted(self, assignment: Assignment) -> shared.Adopted:
+    def _adopt(self, assignment: Assignment) -> shared.Adopted:
         request = assignment.request
         own = request.origin_task if request.origin == self.node.id else None
         return shared.Adopted(
@@ -549,7 +549,7 @@ _TOLD = {
 """Events after which the hub has something to learn, or this node has a worker free."""
 
 
-def _held(task: Task) -> Held:
+def _hold(task: Task) -> Held:
     return Held(task_id=task.hub_id or 0, fence=task.hub_fence or 0)
 
 

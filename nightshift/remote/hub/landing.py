@@ -30,7 +30,7 @@ from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.remote.hub.connection import HubConnection
 from nightshift.remote.hub.nodes import keys as read_keys
 from nightshift.remote.hub.queue import Held, HubQueue
-from nightshift.remote.hub.signing import NodeKey, is_signed, offered_text
+from nightshift.remote.hub.signing import NodeKey, is_signed, make_offered_text
 from nightshift.remote.hub.workflows import WORKFLOWS, Entry, Line
 from nightshift.storage.db.codec import decode
 
@@ -127,7 +127,7 @@ class Landing:
                 return mine, waiting[1:]
             if mine and offer and not is_offered:
                 is_offered, (commit, branch) = True, await offer()
-                text = offered_text(self._node, held.task_id, line, commit, branch)
+                text = make_offered_text(self._node, held.task_id, line, commit, branch)
                 signed = replace(mine, commit=commit, branch=branch, kind=kind, signature=self._key.sign(text))
                 await self._signal(line, "enter", signed)
             if not mine and wait_s == _LONGEST_S:  # nothing was heard of this node for too long
@@ -175,7 +175,7 @@ class Landing:
 
     def _is_sound(self, offer: Entry, line: str, keys: Mapping[str, str]) -> bool:
         """Whether the node that has the task signed the offer."""
-        text = offered_text(offer.node, offer.task_id, line, offer.commit, offer.branch)
+        text = make_offered_text(offer.node, offer.task_id, line, offer.commit, offer.branch)
         if is_signed(keys.get(offer.node, ""), text, offer.signature):
             return True
         self._report(f"task {offer.task_id} of the hub is not landed here: its node has not signed the offer")

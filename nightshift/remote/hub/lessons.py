@@ -69,7 +69,7 @@ class LessonExchange:
         Raises:
             HubAway: the hub cannot be reached; the next turn goes on where this one stopped.
         """
-        if (made_at := shared_schema.made_at(self._hub)) != self._made_at:
+        if (made_at := shared_schema.read_made_at(self._hub)) != self._made_at:
             self._begin(made_at)
         self._send()
         self._tell()
@@ -93,10 +93,10 @@ class LessonExchange:
         if (mark := exchange.mark(self._db.reader())) == self._sent_at:
             return
         entries = exchange.entries(self._db.reader(), self._mask)
-        while part := [(entry, *self._shared(entry.line)) for entry in islice(entries, AT_ONCE)]:
+        while part := [(entry, *self._share(entry.line)) for entry in islice(entries, AT_ONCE)]:
             names = [(entry.item, key) for entry, key, _ in part if self._named.get(entry.item) != key]
             if names:
-                self._db.write_retrying(_named(names)).result()
+                self._db.write_retrying(_name_lessons(names)).result()
                 self._named.update(names)
             new = {key: line for entry, key, line in part if not entry.is_retired and key not in self._sent}
             if new:
@@ -105,7 +105,7 @@ class LessonExchange:
                 self._sent.update(new)
         self._sent_at = mark
 
-    def _shared(self, line: str) -> tuple[str, str]:
+    def _share(self, line: str) -> tuple[str, str]:
         """Return a lesson's key everywhere, and its line with its repository's address in the place of its path."""
         lesson = json.loads(line)
         if lesson["repo"]:
@@ -152,7 +152,7 @@ class LessonExchange:
 
     def _take_lessons(self, rows: Sequence[Row]) -> None:
         lessons = [one for row in rows if not row["is_own"] for one in self._read(row["line"])]
-        self._db.write_retrying(_taken(lessons)).result()
+        self._db.write_retrying(_take_lessons(lessons)).result()
 
     def _read(self, line: str) -> Sequence[tuple[str, exchange.FailureIn | exchange.PatternIn]]:
         """The lesson of a line with its key; none where it is no lesson."""
@@ -178,27 +178,27 @@ class LessonExchange:
                 self._report(f"counts of other nodes are none: {error}")
             else:
                 found[row["key"]] = tally_of(row)
-        self._told_of(News(tallies=found))
+        self._tell_of(News(tallies=found))
 
     def _hear_shapes(self, rows: Sequence[Row]) -> None:
-        self._told_of(News(shapes=[(row["key"], row["shape"]) for row in rows]))
+        self._tell_of(News(shapes=[(row["key"], row["shape"]) for row in rows]))
 
     def _hear_forgotten(self, rows: Sequence[Row]) -> None:
         keys = {kind: [row["key"] for row in rows if row["kind"] == kind] for kind in ("lesson", "shape")}
-        self._told_of(News(forgotten_lessons=keys["lesson"], forgotten_shapes=keys["shape"]))
+        self._tell_of(News(forgotten_lessons=keys["lesson"], forgotten_shapes=keys["shape"]))
 
-    def _told_of(self, news: News) -> None:
+    def _tell_of(self, news: News) -> None:
         # What they are about was shared before them, but maybe after the lessons were last read.
         self._take()
         self._send()
         self._hear(news).result()
 
 
-def _named(names: Sequence[tuple[Item, str]]) -> Callable[[Connection], object]:
+def _name_lessons(names: Sequence[tuple[Item, str]]) -> Callable[[Connection], object]:
     return lambda conn: elsewhere.name(conn, names)
 
 
-def _taken(
+def _take_lessons(
     lessons: Sequence[tuple[str, exchange.FailureIn | exchange.PatternIn]],
 ) -> Callable[[Connection], object]:
     """Takes them, but for those that were forgotten here."""

@@ -78,7 +78,7 @@ def drain(connection: HubConnection, name: str, *, draining: bool) -> NodeStatus
     Raises:
         UnknownNode: there is none of that name, or several.
     """
-    node = _named(nodes(connection), name)
+    node = _find_named(nodes(connection), name)
 
     async def ask(client: Client) -> None:
         await client.get_workflow_handle(_workflow(node.id)).execute_update("drain", draining)
@@ -93,7 +93,7 @@ def remove(connection: HubConnection, name: str) -> tuple[NodeStatus, int]:
     Raises:
         UnknownNode: there is none of that name, or several.
     """
-    node, queue = _named(nodes(connection), name), HubQueue(connection)
+    node, queue = _find_named(nodes(connection), name), HubQueue(connection)
     control.bar(connection, node.id, is_barred=True)
     some = [task for status in (Status.RUNNING, Status.WAITING) for task in queue.find(status, MOST)]
     theirs = [facts for facts in queue.look(task.id for task in some).values() if facts.node == node.id]
@@ -115,7 +115,7 @@ def remove(connection: HubConnection, name: str) -> tuple[NodeStatus, int]:
 
 def let_back(connection: HubConnection, name: str) -> NodeStatus:
     """Let a node that was removed come again; raises as `remove`."""
-    node = _named(nodes(connection), name, is_removed=True)
+    node = _find_named(nodes(connection), name, is_removed=True)
     control.bar(connection, node.id, is_barred=False)
     return node
 
@@ -141,7 +141,7 @@ def _status(node: Presence, is_removed: bool) -> NodeStatus:
     )
 
 
-def _named(some: Sequence[NodeStatus], name: str, *, is_removed: bool = False) -> NodeStatus:
+def _find_named(some: Sequence[NodeStatus], name: str, *, is_removed: bool = False) -> NodeStatus:
     """The one node of that name or id among those that were removed, or were not."""
     asked = [node for node in some if node.is_removed is is_removed]
     fitting = [node for node in asked if node.id == name] or [node for node in asked if node.name == name]

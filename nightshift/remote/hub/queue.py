@@ -34,7 +34,7 @@ from nightshift.remote.hub.workflows import (
     Outcome,
     Request,
     Taker,
-    renewed,
+    renew_request,
     workflow_of,
 )
 
@@ -176,7 +176,7 @@ class HubQueue:
             if facts.status not in {Status.FAILED, Status.CANCELLED}:
                 raise IllegalMove(f"task {task_id} of the hub is {facts.status} and cannot be tried again")
             before = await _request(client, task_id)
-            again = renewed(before, words) if words else before
+            again = renew_request(before, words) if words else before
             again = replace(again, not_before=None, fence=facts.fence, attempt=facts.attempt)
             described = await client.get_workflow_handle(workflow_of(task_id)).describe()
             try:
@@ -237,7 +237,9 @@ class HubQueue:
 
         async def read(client: Client) -> list[HubTask]:
             tasks, is_reached = list[HubTask](), after is None
-            async for task in _listed(client, TASKS if status is None else f"{TASKS} AND {STATUS.name} = '{status}'"):
+            async for task in _list_tasks(
+                client, TASKS if status is None else f"{TASKS} AND {STATUS.name} = '{status}'"
+            ):
                 if is_reached:
                     tasks.append(task)
                 is_reached = is_reached or task.id == after
@@ -330,10 +332,10 @@ async def _facts(client: Client, task_id: int) -> Facts:
     facts = await described.memo_value("task", None, type_hint=Facts)
     if facts is None:  # it was submitted just now, and no node has looked at it yet
         facts = _facts_of(await _request(client, task_id))
-    return _settled(facts, described.status)
+    return _settle(facts, described.status)
 
 
-def _settled(facts: Facts, status: WorkflowExecutionStatus | None) -> Facts:
+def _settle(facts: Facts, status: WorkflowExecutionStatus | None) -> Facts:
     """Return the state of a task; one whose workflow somebody ended at the server is cancelled."""
     if status is WorkflowExecutionStatus.RUNNING or facts.status in ENDED:
         return facts
@@ -363,7 +365,7 @@ async def _request(client: Client, task_id: int) -> Request:
     raise UnknownTask(task_id)
 
 
-async def _listed(client: Client, query: str) -> AsyncIterator[HubTask]:
+async def _list_tasks(client: Client, query: str) -> AsyncIterator[HubTask]:
     """Yield tasks, each once: one that was tried again has two runs until the older is removed."""
     seen = set[int]()
     async for listed in client.list_workflows(query):
@@ -375,7 +377,7 @@ async def _listed(client: Client, query: str) -> AsyncIterator[HubTask]:
 async def _task_of(listed: Listed) -> HubTask | None:
     """Return a task as the server lists it; None where no node has looked at it yet."""
     facts = await listed.memo_value("task", None, type_hint=Facts)
-    return _task(_settled(facts, listed.status)) if facts else None
+    return _task(_settle(facts, listed.status)) if facts else None
 
 
 def _task(facts: Facts) -> HubTask:

@@ -69,7 +69,7 @@ def check(database: SharedDatabase) -> None:
         raise HubRefused(f"the shared database is of another version than this node; this one knows version {VERSION}")
 
 
-def made_at(database: SharedDatabase) -> str:
+def read_made_at(database: SharedDatabase) -> str:
     """When the schema was made, as a text: it tells one database from another."""
     row = database.row("SELECT at::text FROM made_list")
     return str(row["at"]) if row else ""

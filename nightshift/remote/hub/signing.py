@@ -59,14 +59,14 @@ def is_signed(public_key: str, text: str, signature: str) -> bool:
     return True
 
 
-def signed_text(
+def make_signed_text(
     node: str, task_id: int, status: Status, ending: Ending | None, commit: str | None, branch: str | None
 ) -> str:
     """Return a result in the one form that is signed; `node` and `task_id` are the hub's."""
     return json.dumps([node, task_id, status, ending, commit, branch])
 
 
-def offered_text(node: str, task_id: int, line: str, commit: str, branch: str) -> str:
+def make_offered_text(node: str, task_id: int, line: str, commit: str, branch: str) -> str:
     """The same of a commit that any node may land; `line` names what it is for."""
     return json.dumps(["landing", node, task_id, line, commit, branch])
 
@@ -84,5 +84,5 @@ def result_is_signed(task: HubTask, keys: Mapping[str, str]) -> Signed | None:
         return Signed.UNKNOWN
     if task.node is None or not (key := keys.get(task.node)) or task.ending is None:
         return Signed.UNKNOWN
-    text = signed_text(task.node, task.id, task.status, task.ending, task.commit, task.branch)
+    text = make_signed_text(task.node, task.id, task.status, task.ending, task.commit, task.branch)
     return Signed.VALID if is_signed(key, text, task.signature) else Signed.NOT_VALID

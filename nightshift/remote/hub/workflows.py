@@ -73,7 +73,7 @@ class Request:
     attempt: int = 0
 
 
-def renewed(before: Request, words: Request) -> Request:
+def renew_request(before: Request, words: Request) -> Request:
     """Return a task with other words, where it came from and what it depends on as before."""
     return replace(
         words, origin=before.origin, origin_name=before.origin_name, origin_url=before.origin_url,
@@ -375,7 +375,7 @@ class SharedTask:
         facts = self._facts
         if self._is_taken and request.origin != facts.node:
             raise ApplicationError(f"task {facts.id} is being worked on by {facts.node_name}", type="illegal")
-        self._request = renewed(self._request, request)
+        self._request = renew_request(self._request, request)
         self._show(
             title=request.title, repository=request.repository, share=request.share, needs=request.needs,
             priority=request.priority, not_before=facts.not_before if self._is_taken else request.not_before,

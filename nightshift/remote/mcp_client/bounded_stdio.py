@@ -26,7 +26,7 @@ _STARTER = (
 
 
 @asynccontextmanager
-async def bounded_stdio(command: Sequence[str], cwd: str | None, ended: asyncio.Event) -> AsyncIterator[Any]:
+async def open_bounded_stdio(command: Sequence[str], cwd: str | None, ended: asyncio.Event) -> AsyncIterator[Any]:
     """The streams of a server that is started here; `ended` is set when it has closed its output, or said too much."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", _STARTER, *command, cwd=cwd, limit=MAX_LINE_BYTES,

@@ -21,7 +21,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from nightshift.models.stream_watch import limit_responses
-from nightshift.remote.mcp_client.bounded_stdio import bounded_stdio
+from nightshift.remote.mcp_client.bounded_stdio import open_bounded_stdio
 
 MEMORY_BYTES = 1536 << 20
 ANSWER_BYTES = 4 << 20
@@ -73,7 +73,7 @@ class Link:
 
     async def _transport(self, stack: AsyncExitStack) -> Any:
         if command := self._about["command"]:
-            return bounded_stdio(command, self._about["cwd"], self._ended)
+            return open_bounded_stdio(command, self._about["cwd"], self._ended)
         token = self._about["token"]
         http = httpx2.AsyncClient(
             headers={"Authorization": f"Bearer {token}"} if token else {},
@@ -125,7 +125,7 @@ def _text(result: Any) -> str:
     return "\n".join(parts) + cut or "(It said nothing.)"
 
 
-def _described(server: str, tool: Any) -> dict[str, Any]:
+def _describe(server: str, tool: Any) -> dict[str, Any]:
     schema = tool.input_schema if len(json.dumps(tool.input_schema)) <= MAX_SCHEMA_CHARS else {"type": "object"}
     description = (tool.description or tool.title or "")[:MAX_DESCRIPTION_CHARS]
     return {"server": server, "name": tool.name, "description": description, "schema": schema}
@@ -139,7 +139,7 @@ async def _begin(links: Mapping[str, Link], wanted: Sequence[str]) -> dict[str, 
             faults[name] = str(result)[:300]
             continue
         there = {f"{name}.{tool.name}": tool for tool in result}
-        tools += [_described(name, there[each]) for each in wanted if each in there]
+        tools += [_describe(name, there[each]) for each in wanted if each in there]
         missing = [each for each in wanted if each.partition(".")[0] == name and each not in there]
         faults |= dict.fromkeys(missing, "the server has no such tool")
     return {"tools": tools, "faults": faults}

@@ -76,12 +76,12 @@ def mine(repo: str, commits: Iterable[ChangingCommit], store: BenchmarkStore) ->
     new = (commit for commit in commits if commit.id not in known)
     count = 0
     while portion := list(islice(new, _PORTION)):
-        store.add_mined(looked_at(repo, commit) for commit in portion)
+        store.add_mined(look_at(repo, commit) for commit in portion)
         count += len(portion)
     return count
 
 
-def looked_at(repo: str, commit: ChangingCommit) -> Candidate | Dropped:
+def look_at(repo: str, commit: ChangingCommit) -> Candidate | Dropped:
     """Make a candidate of a commit, or name the filter that drops it, by the history alone."""
     key = key_of(repo, commit.id)
     if failed := next(_faults(commit), None):

@@ -144,11 +144,11 @@ def fold(
     """
     known = {item.key: item for item in items}
 
-    def ranked(of: Sequence[Result]) -> tuple[ArmFigures, ...]:
+    def rank_arms(of: Sequence[Result]) -> tuple[ArmFigures, ...]:
         found = [_arm(arm, [one for one in of if one.arm == arm.name], known, cutoffs or {}) for arm in arms]
         return tuple(sorted((one for one in found if one.solved.whole), key=_rank))
 
-    ours, begun = ranked(results), [one for each in rounds if (one := ranked(each))]
+    ours, begun = rank_arms(results), [one for each in rounds if (one := rank_arms(each))]
     uplift = compare(begun[-1], uplift_alone=True) if begun else []
     learning = RoundFigures(rounds=tuple(begun), comparisons=tuple(uplift)) if begun else None
     return BenchmarkReport(

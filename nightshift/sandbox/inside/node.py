@@ -183,9 +183,9 @@ class Report:
         self._seen[nodeid] += 1
         self._reported.add(path)
         number = f" #{self._seen[nodeid]}" if self._seen[nodeid] > 1 else ""
-        self._end(f"{nodeid}{number}", event["how"], float(event["seconds"]), event.get("error"))
+        self._end_test(f"{nodeid}{number}", event["how"], float(event["seconds"]), event.get("error"))
 
-    def _end(self, nodeid: str, how: str, seconds: float, error: dict[str, Any] | None) -> None:
+    def _end_test(self, nodeid: str, how: str, seconds: float, error: dict[str, Any] | None) -> None:
         fail: dict[str, Any] | None = None
         if how == "skipped":
             message = "the test is skipped or still to be written"
@@ -203,7 +203,7 @@ class Report:
             status = event.get("status") or ""
             error = event.get("error") or _read_thrown(printed, status)
             if path in self._scripts and path not in self._reported:
-                self._end(nodeid, "failed", 0.0, error)
+                self._end_test(nodeid, "failed", 0.0, error)
             elif path in self._reported and status:
                 self._fail(path, f"Node.js ended with status {status}: something failed after its test had ended")
             else:
@@ -211,7 +211,7 @@ class Report:
                 self._add(e="collect", id=path, fail=self._details(error))
         elif path not in self._reported:
             if path in self._scripts:
-                self._end(nodeid, "passed", 0.0, None)
+                self._end_test(nodeid, "passed", 0.0, None)
             else:
                 self._fail(path, "no test of this file came to its end")
 

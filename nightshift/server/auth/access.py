@@ -69,7 +69,7 @@ def _same(sent: str, right: str) -> bool:
     return hmac.compare_digest(one, other)
 
 
-def kept_token(path: Path) -> str:
+def read_or_make_token(path: Path) -> str:
     """The token in the file, made on first use; the file is readable by its owner alone.
 
     Raises:
@@ -83,4 +83,4 @@ def kept_token(path: Path) -> str:
 def _remade(path: Path) -> str:
     """Make the token anew in an empty file, which an earlier version left when it died between creating and writing."""
     path.unlink()
-    return kept_token(path)
+    return read_or_make_token(path)

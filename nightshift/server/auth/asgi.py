@@ -56,7 +56,7 @@ def way_to_root(path: str) -> str:
     return "../" * (path.count("/") - 1) or "./"
 
 
-async def gone(receive: Receive) -> None:
+async def wait_until_gone(receive: Receive) -> None:
     """Return when the client has left."""
     while (await receive())["type"] != "http.disconnect":
         pass

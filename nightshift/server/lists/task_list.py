@@ -94,7 +94,7 @@ def list_of_tasks(queue: QueueManager, query: TasksQuery, mask: Callable[[str], 
     last = shown[-1] if len(found.places) > len(shown) else None
     return Tasks(
         # One by one: tasks come with their files, megabytes each at worst.
-        tasks=[_masked(_summary(queue, place.task_id), mask) for place in shown],
+        tasks=[_mask_summary(_summary(queue, place.task_id), mask) for place in shown],
         next_after=last.task_id if last and order == Order() else None,
         next=_cursor(last, order) if last else None,
         total=found.total(wanted.statuses),
@@ -110,7 +110,7 @@ def _summary(queue: QueueManager, task_id: int) -> TaskSummary:
     return task_summary(task, waits_for, has_draft=has_draft)
 
 
-def _masked(task: TaskSummary, mask: Callable[[str], str]) -> TaskSummary:
+def _mask_summary(task: TaskSummary, mask: Callable[[str], str]) -> TaskSummary:
     return task.model_copy(update={"description": mask(task.description)})
 
 

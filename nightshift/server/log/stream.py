@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 
 from nightshift.core.events import Event
 from nightshift.models.live import LiveCalls
-from nightshift.server.auth.asgi import Receive, Refused, Scope, Send, gone, header, refuse
+from nightshift.server.auth.asgi import Receive, Refused, Scope, Send, header, refuse, wait_until_gone
 from nightshift.server.formatting import Mask
 from nightshift.server.log.live import Live, Take
 from nightshift.server.log.log_query import FollowQuery
@@ -107,7 +107,7 @@ class Stream:
     async def _serve(self, query: FollowQuery, receive: Receive, send: Send) -> None:
         woken = asyncio.Event()
         feed = asyncio.create_task(self._feed(query, _Writer(send, self._send_wall_s), woken))
-        left = asyncio.create_task(gone(receive))
+        left = asyncio.create_task(wait_until_gone(receive))
         self._feeds[feed] = woken
         if request := asyncio.current_task():
             self._requests.add(request)

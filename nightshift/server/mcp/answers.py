@@ -149,7 +149,7 @@ def _next(task: TaskDetail, questions: tuple[Question, ...]) -> str:
     return "wait_task returns when it has ended or asks something"
 
 
-def unified(found: Diff) -> str:
+def unify(found: Diff) -> str:
     """A difference as text, file by file."""
     return "\n".join(line for file in found.files for line in _file(file))
 
@@ -168,7 +168,7 @@ def _file(file: FileDiff) -> Iterator[str]:
 
 def difference_of(task_id: int, found: Diff, offset: int) -> Difference:
     """A piece of what a task changed, from an offset in characters on."""
-    text = unified(found)
+    text = unify(found)
     end = offset + MOST_DIFF
     left_out = f"{found.left_out} more files are not shown" if found.left_out else ""
     return Difference(

@@ -41,7 +41,7 @@ from nightshift.server.mcp.answers import (
     log_text,
     question_of,
     state_of,
-    unified,
+    unify,
 )
 from nightshift.server.mcp.api import Api, Request
 from nightshift.server.routes.reports import Reports
@@ -255,7 +255,7 @@ class Tools:
 
     async def whole_diff(self, task_id: int) -> str:
         """Show the whole change of a task, as a unified difference."""
-        return unified(await self._diff(task_id))
+        return unify(await self._diff(task_id))
 
     async def _diff(self, task_id: int) -> Diff:
         return await self._get(Diff, f"/api/task/{task_id}/diff")

@@ -99,7 +99,7 @@ def _values(
 ) -> dict[str, object]:
     base, tree = trees
     files = _differences(note, trees, shown)
-    paths = [path for path in sorted(_changed(base, tree)) if path in tree.entries()]
+    paths = [path for path in sorted(_list_changed(base, tree)) if path in tree.entries()]
     digests = {path: hashlib.sha256(tree.read(path)).hexdigest() for path in paths}
     subject, _, body = facts.message.strip().partition("\n")
     added = frozenset(digests.keys() - base.entries().keys())
@@ -112,7 +112,7 @@ def _values(
     }  # fmt: skip
 
 
-def _changed(base: Tree, tree: Tree) -> set[str]:
+def _list_changed(base: Tree, tree: Tree) -> set[str]:
     old, new = base.entries(), tree.entries()
     return {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
 

@@ -38,19 +38,19 @@ def list_hub_tasks(context: AppContext, query: HubTasksQuery) -> HubTasks:
 @routes.endpoint("POST", "/api/hub/tasks/{task_id}/cancel")
 def cancel_hub_task(context: AppContext, task_id: int) -> HubActed:
     """Cancel a task, whichever node has it: that node ends it within a moment."""
-    return _acted(task_id, _hub(context).act(HubAct.CANCEL, task_id))
+    return _answer_act(task_id, _hub(context).act(HubAct.CANCEL, task_id))
 
 
 @routes.endpoint("POST", "/api/hub/tasks/{task_id}/retry")
 def retry_hub_task(context: AppContext, task_id: int) -> HubActed:
     """Queue a task again that failed or was cancelled; any node may take it."""
-    return _acted(task_id, _hub(context).act(HubAct.RETRY, task_id))
+    return _answer_act(task_id, _hub(context).act(HubAct.RETRY, task_id))
 
 
 @routes.endpoint("POST", "/api/hub/tasks/{task_id}/priority")
 def prioritise_hub_task(context: AppContext, task_id: int, body: PriorityIn) -> HubActed:
     """Let a task be claimed sooner (a higher priority) or later."""
-    return _acted(task_id, _hub(context).act(HubAct.PRIORITISE, task_id, body.priority))
+    return _answer_act(task_id, _hub(context).act(HubAct.PRIORITISE, task_id, body.priority))
 
 
 @routes.endpoint("POST", "/api/hub/pause")
@@ -82,5 +82,5 @@ def _hub(context: AppContext) -> Hub:
     return context.hub
 
 
-def _acted(task_id: int, status: Status) -> HubActed:
+def _answer_act(task_id: int, status: Status) -> HubActed:
     return HubActed(id=task_id, status=status)

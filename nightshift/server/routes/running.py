@@ -14,7 +14,7 @@ from nightshift.core.tasks.queueing import PauseState
 from nightshift.server.context import AppContext, Busy, wait_for
 from nightshift.server.endpoint import Reply, Routes
 from nightshift.server.pausing import CheckpointAsked, checkpoint_asked
-from nightshift.server.reloading import reloaded
+from nightshift.server.reloading import reload_settings
 from nightshift.server.schemas import Answer, Installing, Paused
 
 routes = Routes()
@@ -110,7 +110,7 @@ def checkpoint(context: AppContext) -> CheckpointAsked:
 @routes.endpoint("POST", "/api/reload")
 def reload(context: AppContext) -> Reloaded:
     """Read the settings and tasks.yaml again; if a setting has a fault (422), all the old ones still hold."""
-    return reloaded(context)
+    return reload_settings(context)
 
 
 @routes.endpoint("POST", "/api/models/check")

@@ -45,7 +45,7 @@ def _failure(failure: Failure, mask: Mask) -> FailureRow:
 
 
 def _evidence(evidence: Evidence, mask: Mask) -> EvidenceRow:
-    def named(values: Mapping[str, str]) -> dict[str, str]:
+    def name_values(values: Mapping[str, str]) -> dict[str, str]:
         return {short(name, mask): short(value, mask) for name, value in list(values.items())[:MOST_NAMED]}
 
     return EvidenceRow.from_values(
@@ -54,7 +54,7 @@ def _evidence(evidence: Evidence, mask: Mask) -> EvidenceRow:
         python=short(evidence.python, mask),
         ids=len(evidence.ids),
         held_from=[short(name, mask) for name in evidence.held_from],
-        suites=named(evidence.suites),
-        dropped=named(evidence.dropped),
+        suites=name_values(evidence.suites),
+        dropped=name_values(evidence.dropped),
         notes=[short(note, mask, 1000) for note in evidence.notes[:MOST_NAMED]],
     )

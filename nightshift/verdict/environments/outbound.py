@@ -116,7 +116,7 @@ class OutboundProxy:
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """What was refused so far."""
+        """Return the refusals so far."""
         return tuple(self._refused)
 
     @contextlib.asynccontextmanager

@@ -208,7 +208,7 @@ def _words(runtime: Runtime) -> dict[str, str]:
 
 
 def _order(script: FoundScript, runtime: Runtime, reach: Registries) -> bytes:
-    """What is to be run, for `START`; a command of a JSON file is one of bash's."""
+    """Return the command for `START`; a command of a JSON file is one of bash's."""
     environ = {
         **dict(runtime.variables),
         **_words(runtime),

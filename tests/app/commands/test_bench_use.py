@@ -1,4 +1,4 @@
-"""What a benchmark has shown is taken over for a repository's tasks only when its owner says so, and taken back."""
+"""A benchmark's result is used for a repository's tasks only when its owner says so, and is taken back."""
 
 from __future__ import annotations
 

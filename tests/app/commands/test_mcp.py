@@ -19,7 +19,7 @@ Use = Callable[[Client], Awaitable[Any]]
 
 
 def list_used(home: Home, use: Use, mode: str = "auto") -> Any:
-    """What `use` makes of a client that is connected to a process of its own."""
+    """Return the result of `use` with a client that is connected to a process of its own."""
     env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path)}
     command = StdioServerParameters(command=sys.executable, args=[str(ROOT / "cli.py"), "mcp"], env=env, cwd=home.path)
 

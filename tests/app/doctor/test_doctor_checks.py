@@ -19,7 +19,7 @@ from nightshift.config.load import load_settings
 from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.queueing import PauseSource
 from nightshift.maintenance.instance_lock import InstanceLock
-from nightshift.server.auth.access import kept_token
+from nightshift.server.auth.access import read_or_make_token
 from nightshift.storage.db.backups import make
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
@@ -245,7 +245,7 @@ def test_a_daemon_that_asks_for_a_token_is_shown_it(home: Home, whose: str) -> N
     if whose == "owner":
         (home.path / "config.yaml").write_text(f"api_token: {token}\n")
     else:
-        token = kept_token(load_settings(home=home.path).token_file)
+        token = read_or_make_token(load_settings(home=home.path).token_file)
     with home.daemon(token=token):
         assert look(running.check_daemon(check_context(home.path)), "state").text.startswith("running, version")
 

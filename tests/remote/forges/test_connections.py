@@ -10,7 +10,7 @@ from nightshift.core.errors import ConfigError
 from nightshift.remote.forges import labels
 from nightshift.remote.forges.connections import KINDS, Connection, connections, open_forge
 from nightshift.remote.forges.specs import MAX_KEY_CHARS, key, line, plain
-from nightshift.remote.forges.texts import fenced, marker, span, title
+from nightshift.remote.forges.texts import fence, marker, span, title
 from tests.support.store import HandClock
 
 
@@ -89,7 +89,7 @@ def test_labels_are_read_or_told_of_whatever_they_are(name: str, value: str) -> 
 @given(st.text())
 def test_texts_of_others_stay_inside_of_what_shows_them(text: str) -> None:
     mask = str
-    opening, *inside, closing = fenced(text, mask).split("\n")
+    opening, *inside, closing = fence(text, mask).split("\n")
     assert opening == f"{closing}text"
     assert not any(each.strip().startswith(closing) for each in inside)
     shown = span(text, mask)

@@ -16,7 +16,7 @@ from nightshift.core.tasks.task import Task
 from nightshift.remote.hub import control
 from nightshift.remote.hub.connection import HubConnection
 from nightshift.remote.hub.landing import Landing
-from nightshift.remote.hub.signing import NodeKey, offered_text
+from nightshift.remote.hub.signing import NodeKey, make_offered_text
 from nightshift.remote.hub.worker import workflows_served
 from nightshift.remote.hub.workflows import Entry
 from tests.support.hub_node import hub_node, workspace_of_all
@@ -60,8 +60,9 @@ def test_the_second_waits_offers_its_commit_and_learns_where_it_landed(
                 waits = asyncio.create_task(land_second())
                 await offered.wait()
                 await until_entered(ways[0], lambda entries: any(entry.commit for entry in entries))
+                text = make_offered_text("b", 7, LINE, "beef", "agent/y")
                 forged = Entry(task_id=7, fence=1, node="b", commit="beef", branch="agent/y", kind="python",
-                               signature=ways[0]._key.sign(offered_text("b", 7, LINE, "beef", "agent/y")))  # fmt: skip
+                               signature=ways[0]._key.sign(text))  # fmt: skip
                 await ways[0]._signal(LINE, "enter", forged)
                 await until_entered(ways[0], lambda entries: len(entries) == 3)
                 others = await ways[0]._sound(LINE, (await ways[0].entries(LINE))[1:], "python")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.tasks.revisions import ChangedFile, ChangingCommit
-from nightshift.report.benchmark.mining import Filter, account, looked_at, mine
+from nightshift.report.benchmark.mining import Filter, account, look_at, mine
 from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped
 from tests.support.git_repo import git, make_repo
 
@@ -28,7 +28,7 @@ GOOD = ChangingCommit(
 
 
 def test_a_small_commit_with_sources_and_tests_is_a_candidate() -> None:
-    assert looked_at(REPO, GOOD) == Candidate(
+    assert look_at(REPO, GOOD) == Candidate(
         key=f"{REPO}@c1", repo=REPO, commit="c1", parent="c0", message=GOOD.message, lines=12, files=1,
         committed_at=GOOD.at,
     )  # fmt: skip
@@ -52,7 +52,7 @@ def test_a_small_commit_with_sources_and_tests_is_a_candidate() -> None:
     ],
 )
 def test_a_commit_is_dropped_by_the_first_filter_that_it_fails(commit: ChangingCommit, filter_: Filter) -> None:
-    found = looked_at(REPO, commit)
+    found = look_at(REPO, commit)
     assert isinstance(found, Dropped)
     assert found.filter == filter_.name
     assert found.reason
@@ -60,11 +60,11 @@ def test_a_commit_is_dropped_by_the_first_filter_that_it_fails(commit: ChangingC
 
 def test_just_as_much_as_is_allowed_is_allowed() -> None:
     files = (TEST, *(replace(SOURCE, path=f"{n}.py", added=20, removed=20) for n in range(5)))
-    assert isinstance(looked_at(REPO, replace(GOOD, files=files)), Candidate)
+    assert isinstance(look_at(REPO, replace(GOOD, files=files)), Candidate)
 
 
 def test_a_person_may_name_a_task_in_his_message() -> None:
-    assert isinstance(looked_at(REPO, replace(GOOD, message="Round\n\nTask: 7\n")), Candidate)
+    assert isinstance(look_at(REPO, replace(GOOD, message="Round\n\nTask: 7\n")), Candidate)
 
 
 def test_the_account_says_of_each_filter_what_was_there_before_and_after_it(tmp_path: Path) -> None:

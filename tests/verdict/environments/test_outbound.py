@@ -73,7 +73,7 @@ async def serving(proxy: OutboundProxy) -> AsyncIterator[int]:
 
 
 async def fetch(port: int, url: str) -> bytes:
-    """What an ordinary client gets by way of the proxy."""
+    """Return the answer to an ordinary client by way of the proxy."""
 
     def ask() -> bytes:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": f"http://{HERE}:{port}"}))

@@ -1,4 +1,4 @@
-"""What setup scripts leave for later runs: real scripts in the real sandbox, with a package index over HTTP."""
+"""Files that setup scripts leave for later runs: real scripts, the real sandbox, a package index over HTTP."""
 
 from __future__ import annotations
 
