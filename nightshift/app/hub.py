@@ -6,7 +6,8 @@ import socket
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nightshift.app.labels import machine_labels
@@ -18,6 +19,7 @@ from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.hub import LandingPort, NodeState
 from nightshift.core.tasks.revisions import Workspace
 from nightshift.core.version import VERSION
+from nightshift.git.manager import GitManager
 from nightshift.git.sharing import short
 from nightshift.queue.shared import share_waiting
 from nightshift.remote.hub.budget import HubBudget, beat
@@ -27,6 +29,7 @@ from nightshift.remote.hub.repositories import WORKSPACE, SharedRepositories, la
 from nightshift.remote.hub.shared_schema import check
 from nightshift.remote.hub.vectors import SharedVectors
 from nightshift.storage.db import repositories as used_repositories
+from nightshift.storage.db.state_store import StateStore
 from nightshift.storage.memory.store import LongTermMemory
 
 if TYPE_CHECKING:
@@ -68,18 +71,17 @@ def open_hub(
     """
     if settings.hub_url is None:
         return None
-    # An extra: these modules import Temporal's SDK.
-    from nightshift.remote.hub.connection import HubConnection  # noqa: PLC0415
+    from nightshift.remote.hub.connection import HubConnection  # noqa: PLC0415  only where there is a hub
 
     connection = HubConnection(settings.hub_url)
     stack.callback(connection.close)
+    # An extra: these modules import Temporal's SDK, whose absence the connection tells of.
     from nightshift.remote.hub.dispatcher import Dispatcher, NodeServices  # noqa: PLC0415
     from nightshift.remote.hub.landing import Landing  # noqa: PLC0415
     from nightshift.remote.hub.signing import NodeKey  # noqa: PLC0415
     from nightshift.remote.hub.workflows import Presence  # noqa: PLC0415
 
-    clones = settings.hub_dir / "clones"
-    found = SharedRepositories(services.git, clones, lambda: used_repositories.list_used(store.db.reader()))
+    found = _open_repositories(settings, store, services.git)
     node = Presence(
         id=_node_id(store),
         name=node_name(settings),
@@ -88,38 +90,34 @@ def open_hub(
         version=VERSION,
         lease_s=settings.hub_lease_s,
     )
-    emitter = Emitter(store.events.emit)
-
-    def report(text: str) -> None:
-        emitter.emit(Kind.HUB_TASK, text, level=Level.WARNING)
-
-    database = _database(settings, stack)
-    share = (lambda: None) if database is None else _sharing(
-        database, node.id, settings.hub_lease_s, store, services.memory, found, report
-    )  # fmt: skip
+    report = partial(Emitter(store.events.emit).emit, Kind.HUB_TASK, level=Level.WARNING)
     node_services = NodeServices(
-        queue=store.queue, repositories=found, state=state, emit=store.events.emit, mask=store.mask,
-        share_lessons=share,
-    )  # fmt: skip
+        queue=store.queue, repositories=found, state=state, emit=store.events.emit, mask=store.mask
+    )
+    budget = None
+    if settings.hub_database_url is not None:
+        database = SharedDatabase(settings.hub_database_url.get_secret_value())
+        stack.callback(database.close)
+        share = _sharing(database, node.id, settings.hub_lease_s, store, services.memory, found, report)
+        node_services = replace(node_services, share_lessons=share)
+        budget = _budget(database, node.id, store.state)
     key = NodeKey(settings.hub_dir / "key")
     dispatcher = Dispatcher(connection, node, key, node_services)
     landing = Landing(connection, node.id, key, lambda workspace: _line(found, workspace), settings.hub_lease_s, report)
     store.queue.shares = found.shares
     store.queue.apply(share_waiting).result()  # before a worker could begin one
     stack.callback(store.events.subscribe(dispatcher.on_events))
-    budget = None if database is None else HubBudget(
-        database, node.id, is_set=bool(store.state.get(BUDGET_KEY)),
-        remember=lambda is_set: store.state.set(BUDGET_KEY, is_set),
-    )  # fmt: skip
     return HubMember(dispatcher=dispatcher, landing=landing, budget=budget)
 
 
-def _database(settings: Settings, stack: ExitStack) -> SharedDatabase | None:
-    if settings.hub_database_url is None:
-        return None
-    database = SharedDatabase(settings.hub_database_url.get_secret_value())
-    stack.callback(database.close)
-    return database
+def _open_repositories(settings: Settings, store: StoreServices, git: GitManager) -> SharedRepositories:
+    return SharedRepositories(git, settings.hub_dir / "clones", lambda: used_repositories.list_used(store.db.reader()))
+
+
+def _budget(database: SharedDatabase, node: str, state: StateStore) -> HubBudget:
+    return HubBudget(
+        database, node, is_set=bool(state.get(BUDGET_KEY)), remember=lambda is_set: state.set(BUDGET_KEY, is_set)
+    )
 
 
 def _sharing(

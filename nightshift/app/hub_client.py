@@ -56,7 +56,7 @@ class HubClient:
 
     def act(self, act: HubAct, task_id: int, priority: int = 0) -> Status:
         """See `core.hub.HubSteering`."""
-        return self.ask(lambda hub: _acted(hub, act, task_id, priority))
+        return self.ask(lambda hub: _act(hub, act, task_id, priority))
 
     def pause(self, reason: str | None) -> None:
         """See `core.hub.HubSteering`."""
@@ -64,7 +64,7 @@ class HubClient:
 
     def drain(self, node: str, *, draining: bool) -> NodeStatus:
         """See `core.hub.HubSteering`."""
-        return self.ask(lambda hub: _drained(hub, node, draining=draining))
+        return self.ask(lambda hub: _drain(hub, node, draining=draining))
 
     def ask(self, question: Callable[[HubConnection], _T]) -> _T:
         """Ask the hub a question and return the answer.
@@ -158,7 +158,7 @@ def _tasks(
     return [(task, result_is_signed(task, public)) for task in HubQueue(hub).find(status, limit, after)]
 
 
-def _acted(hub: HubConnection, act: HubAct, task_id: int, priority: int) -> Status:
+def _act(hub: HubConnection, act: HubAct, task_id: int, priority: int) -> Status:
     from nightshift.remote.hub.queue import HubQueue  # noqa: PLC0415
 
     queue = HubQueue(hub)
@@ -177,7 +177,7 @@ def _pause(hub: HubConnection, reason: str | None) -> None:
     pause(hub, reason)
 
 
-def _drained(hub: HubConnection, node: str, *, draining: bool) -> NodeStatus:
+def _drain(hub: HubConnection, node: str, *, draining: bool) -> NodeStatus:
     from nightshift.remote.hub.nodes import drain  # noqa: PLC0415
 
     return drain(hub, node, draining=draining)

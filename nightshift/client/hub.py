@@ -54,13 +54,7 @@ def open_hub(session: Session, *, acts: bool = False) -> Iterator[HubConnection]
         HubAway: it cannot be reached.
         HubRefused: it refuses, or is not ready for this program.
     """
-    url = session.settings.hub_url
-    if url is None:
-        raise ConfigError([NO_HUB])
-    _ensure_extra(session)
-    from nightshift.remote.hub.connection import HubConnection  # noqa: PLC0415  # a hub alone needs it
-
-    connection = HubConnection(url)
+    connection = _open_connection(session)
     try:
         from nightshift.remote.hub.control import check  # noqa: PLC0415  # as above
 
@@ -74,6 +68,17 @@ def open_hub(session: Session, *, acts: bool = False) -> Iterator[HubConnection]
             yield connection
     finally:
         connection.close()
+
+
+def _open_connection(session: Session) -> HubConnection:
+    """Make a connection to the hub of the settings, and install the packages for it; raises as `open_hub`."""
+    url = session.settings.hub_url
+    if url is None:
+        raise ConfigError([NO_HUB])
+    _ensure_extra(session)
+    from nightshift.remote.hub.connection import HubConnection  # noqa: PLC0415  # a hub alone needs it
+
+    return HubConnection(url)
 
 
 def _ensure_extra(session: Session) -> None:
@@ -133,15 +138,10 @@ def dev(session: Session, port: int) -> int:
 
 def init(session: Session) -> int:
     """Make the namespace ready, and the shared database where the settings name one."""
-    url = session.settings.hub_url
-    if url is None:
-        raise ConfigError([NO_HUB])
-    _ensure_extra(session)
-    from nightshift.remote.hub.connection import HubConnection  # noqa: PLC0415  # as above
-    from nightshift.remote.hub.control import prepare  # noqa: PLC0415  # as above
-
-    connection = HubConnection(url)
+    connection = _open_connection(session)
     try:
+        from nightshift.remote.hub.control import prepare  # noqa: PLC0415  # as above
+
         is_new = prepare(connection)
     finally:
         connection.close()

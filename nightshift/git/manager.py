@@ -444,9 +444,9 @@ class GitManager:
         """Keep a text at the remote; see `git.sharing.publish_text`."""
         return sharing.publish_text(self._repositories.find(where), text, self._push_env, timeout_s)
 
-    def published_text(self, where: Where, blob: str, timeout_s: float = 60.0) -> str:
-        """Read a text that a node has kept at the remote; see `git.sharing.published_text`."""
-        return sharing.published_text(self._repositories.find(where), blob, self._push_env, timeout_s)
+    def read_published(self, where: Where, blob: str, timeout_s: float = 60.0) -> str:
+        """Read a text that a node has kept at the remote; see `git.sharing.read_published`."""
+        return sharing.read_published(self._repositories.find(where), blob, self._push_env, timeout_s)
 
     # --- what was committed
 

@@ -127,7 +127,7 @@ def publish_text(found: Repository, text: str, env: Mapping[str, str], timeout_s
     return blob
 
 
-def published_text(found: Repository, blob: str, env: Mapping[str, str], timeout_s: float) -> str:
+def read_published(found: Repository, blob: str, env: Mapping[str, str], timeout_s: float) -> str:
     """Read a text that a node has kept at the remote.
 
     Raises:

@@ -65,7 +65,7 @@ def outbox(conn: Connection, limit: int = 200) -> list[Outgoing]:
     return [Outgoing(id=number, task_id=task_id, wish=Wish(what), value=value) for number, task_id, what, value in rows]
 
 
-def told(tx: Transaction, number: int) -> None:
+def remove(tx: Transaction, number: int) -> None:
     """Remove an entry that was told."""
     tx.conn.execute("DELETE FROM hub_outbox WHERE id = ?", (number,))
 

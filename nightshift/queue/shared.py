@@ -1,7 +1,7 @@
 """Tasks that a hub gives turns to: how they come to this node, and what becomes of them when they are others'.
 
 A task that the hub gives to this node is queued here with the hub's fence, and is a task of this node from then on:
-only `taken_back` ends that, when the hub has given it to somebody else.
+only `take_back` ends that, when the hub has given it to somebody else.
 """
 
 from __future__ import annotations
@@ -51,34 +51,34 @@ class Elsewhere:
     priority: int
 
 
-def submitted(tx: Transaction, entry: Outgoing, hub_id: int) -> None:
+def note_submitted(tx: Transaction, entry: Outgoing, hub_id: int) -> None:
     """Note under which number the hub has a task."""
     tx.conn.execute("UPDATE tasks SET hub_id = ? WHERE id = ?", (hub_id, entry.task_id))
-    outbox.told(tx, entry.id)
+    outbox.remove(tx, entry.id)
 
 
-def refused(tx: Transaction, entry: Outgoing, reason: str) -> None:
+def refuse(tx: Transaction, entry: Outgoing, reason: str) -> None:
     """End a task that the hub cannot take, or forget a wish that it cannot fulfil."""
     task = store.read(tx.conn, entry.task_id).task
     if entry.wish in {Wish.SUBMIT, Wish.RETRY} and task.status is Status.SHARED:
         transitions.end(tx, task, Status.FAILED, Ending.DEPENDENCY, reason)
-    outbox.told(tx, entry.id)
+    outbox.remove(tx, entry.id)
 
 
-def forgotten(tx: Transaction, entry: Outgoing) -> None:
+def cancel_unknown(tx: Transaction, entry: Outgoing) -> None:
     """Cancel a task that was to be cancelled and that the hub does not know."""
     task = store.read(tx.conn, entry.task_id).task
     if task.status is Status.SHARED:
         transitions.end(tx, task, Status.CANCELLED, Ending.USER, "cancelled by the owner; the hub does not know it")
-    outbox.told(tx, entry.id)
+    outbox.remove(tx, entry.id)
 
 
-def not_revised(tx: Transaction, entry: Outgoing, told: TaskSpec, reason: str) -> None:
+def take_words_back(tx: Transaction, entry: Outgoing, told: TaskSpec, reason: str) -> None:
     """Give a task the words back that the hub has for it, which refuses others; and say so."""
     take_words(tx, entry.task_id, told)
     about = tx.emitter.bind(task_id=entry.task_id)
     about.emit(Kind.HUB_TASK, f"the new words were not taken: {reason}", level=Level.WARNING)
-    outbox.told(tx, entry.id)
+    outbox.remove(tx, entry.id)
 
 
 def take_words(tx: Transaction, task_id: int, told: TaskSpec) -> None:
@@ -154,7 +154,7 @@ def _of_hub(conn: Connection, hub_id: int) -> int | None:
     return None if row is None else int(row["id"])
 
 
-def held(conn: Connection) -> list[Task]:
+def list_held(conn: Connection) -> list[Task]:
     """The tasks that the hub gave to this node, ended or not, until `let_go`."""
     rows = conn.execute("SELECT id FROM tasks WHERE hub_fence IS NOT NULL ORDER BY id").fetchall()
     return [store.read(conn, row["id"]).task for row in rows]
@@ -177,7 +177,7 @@ def elsewhere(conn: Connection) -> frozenset[int]:
     return frozenset(row["hub_id"] for row in conn.execute(query))
 
 
-def followed(conn: Connection, hub_ids: Collection[int]) -> frozenset[int]:
+def list_followed(conn: Connection, hub_ids: Collection[int]) -> frozenset[int]:
     """Return the numbers of these tasks of the hub that are known here, have no fence here and are not done."""
     query = "SELECT 1 FROM tasks WHERE hub_id = ? AND hub_fence IS NULL AND status IN ('shared', 'failed', 'cancelled')"
     return frozenset(number for number in hub_ids if conn.execute(query, (number,)).fetchone())
@@ -188,7 +188,7 @@ def let_go(tx: Transaction, task_id: int, fence: int) -> None:
     tx.conn.execute("UPDATE tasks SET hub_fence = NULL WHERE id = ? AND hub_fence = ?", (task_id, fence))
 
 
-def taken_back(tx: Transaction, task_id: int, fence: int, reason: str) -> Task:
+def take_back(tx: Transaction, task_id: int, fence: int, reason: str) -> Task:
     """Give up a task that is not this node's any more; a worker that has it notices with its next write."""
     task = store.read(tx.conn, task_id).task
     if task.hub_fence != fence:
@@ -200,7 +200,7 @@ def taken_back(tx: Transaction, task_id: int, fence: int, reason: str) -> Task:
     return store.read(tx.conn, task_id).task
 
 
-def prioritised(tx: Transaction, task_id: int, priority: int) -> None:
+def prioritise(tx: Transaction, task_id: int, priority: int) -> None:
     """Give a task the priority that the hub has for it."""
     tx.conn.execute("UPDATE tasks SET priority = ? WHERE id = ?", (priority, task_id))
 

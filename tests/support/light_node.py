@@ -144,7 +144,7 @@ class LightNode:
         assignment = self.wait_for_attempt()
         node = self.node
         taker = Taker(fence=assignment.fence, node=node.id, name=node.name, url=node.url, task=node_task)
-        self.queue.taken(held(assignment), taker)
+        self.queue.tell_taken(held(assignment), taker)
         while self.queue.get(assignment.request.id).status is not Status.RUNNING:
             continue
         return assignment

@@ -21,7 +21,7 @@ from nightshift.core.program import format_command
 from nightshift.core.status import install_by_hand
 
 if TYPE_CHECKING:
-    from temporalio.client import Client, WorkflowUpdateFailedError
+    from temporalio.client import Client, WorkflowExecutionDescription, WorkflowUpdateFailedError
     from temporalio.runtime import Runtime
     from temporalio.service import RPCError
 
@@ -30,6 +30,7 @@ ANSWER_S = 20.0
 _RETRY_MS = 2000
 """So long the SDK tries a call again that found no server."""
 _CLOSE_S = 5.0
+NOT_READY = f"the namespace is not ready for this program: type `{format_command('hub init')}`"
 _RETURN_S = 0.2
 """So long the SDK's own threads have to return from Python: the interpreter aborts if it ends before that."""
 PORT = 7233
@@ -138,10 +139,29 @@ class HubConnection:
         if error.status in {Code.PERMISSION_DENIED, Code.UNAUTHENTICATED}:
             return HubRefused(f"the hub at {self.target} refuses this machine: {error}; see TEMPORAL_API_KEY")
         if "search attribute" in str(error).lower():
-            return HubRefused(f"the namespace is not ready for this program: type `{format_command('hub init')}`")
+            return HubRefused(NOT_READY)
         if error.status in {Code.INVALID_ARGUMENT, Code.UNIMPLEMENTED, Code.FAILED_PRECONDITION}:
             return HubRefused(f"the hub refuses: {error}")
         return HubAway(f"the hub cannot be reached: {self.target}: {error}")
+
+
+async def describe(client: Client, workflow_id: str) -> WorkflowExecutionDescription | None:
+    """Describe a workflow; None where the server has none of that id."""
+    from temporalio.service import RPCError  # noqa: PLC0415  an extra
+
+    try:
+        return await client.get_workflow_handle(workflow_id).describe()
+    except RPCError as error:
+        if not is_unknown(error):
+            raise
+        return None
+
+
+def is_unknown(error: RPCError) -> bool:
+    """Tell whether the server has no workflow or attempt of that id; a missing namespace is another fault."""
+    from temporalio.service import RPCStatusCode  # noqa: PLC0415  an extra
+
+    return error.status is RPCStatusCode.NOT_FOUND and "amespace" not in str(error)
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:

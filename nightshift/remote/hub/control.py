@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
@@ -10,8 +10,7 @@ from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.service import RPCError, RPCStatusCode
 
 from nightshift.core.errors import HubRefused
-from nightshift.core.program import format_command
-from nightshift.remote.hub.connection import HubConnection
+from nightshift.remote.hub.connection import NOT_READY, HubConnection, describe
 from nightshift.remote.hub.workflows import CONTROL, STATUS, WORKFLOWS, Settings
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def check(connection: HubConnection) -> None:
             return True  # a hosted server tells when the attribute is used
 
     if not connection.call(look):
-        raise HubRefused(f"the namespace is not ready for this program: type `{format_command('hub init')}`")
+        raise HubRefused(NOT_READY)
 
 
 async def _attributes(client: Client) -> set[str]:
@@ -70,13 +69,8 @@ def read_settings(connection: HubConnection) -> Settings:
     """Read the settings; those of a hub that no node has joined are the usual ones."""
 
     async def read(client: Client) -> Settings:
-        try:
-            described = await client.get_workflow_handle(CONTROL).describe()
-        except RPCError as error:
-            if error.status is RPCStatusCode.NOT_FOUND and "amespace" not in str(error):
-                return Settings()
-            raise
-        return await described.memo_value("settings", Settings(), type_hint=Settings)
+        described = await describe(client, CONTROL)
+        return await described.memo_value("settings", Settings(), type_hint=Settings) if described else Settings()
 
     return connection.call(read)
 
@@ -98,14 +92,7 @@ def join(connection: HubConnection, node: str, public_key: str) -> int:
         NodeRemoved: the hub's owner has removed it.
         HubRefused: its id is known with another key.
     """
-
-    async def ask(client: Client) -> int:
-        await begin_control(client)
-        handle = client.get_workflow_handle(CONTROL)
-        number: int = await handle.execute_update("join", args=[node, public_key], result_type=int)
-        return number
-
-    return connection.call(ask)
+    return int(_update(connection, "join", node, public_key))
 
 
 def bar(connection: HubConnection, node: str, *, is_barred: bool) -> None:
@@ -113,9 +100,9 @@ def bar(connection: HubConnection, node: str, *, is_barred: bool) -> None:
     _update(connection, "remove", node, is_barred)
 
 
-def _update(connection: HubConnection, name: str, *values: object) -> None:
-    async def ask(client: Client) -> None:
+def _update(connection: HubConnection, name: str, *values: object) -> Any:
+    async def ask(client: Client) -> Any:
         await begin_control(client)
-        await client.get_workflow_handle(CONTROL).execute_update(name, args=list(values))
+        return await client.get_workflow_handle(CONTROL).execute_update(name, args=list(values))
 
-    connection.call(ask)
+    return connection.call(ask)

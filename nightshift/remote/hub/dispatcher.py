@@ -244,14 +244,14 @@ class Dispatcher:
 
     def _turn(self) -> None:
         self._supervise()
-        held = self._local.read(shared.held)
+        held = self._local.read(shared.list_held)
         lost = self._workers.hold([_hold(task) for task in held]) if self._workers else frozenset()
         for task in held:
             if _hold(task) in lost and task.status not in ENDED:
                 self._lose(task)
         if time.monotonic() - self._beat_at >= self._lease_s / 3:
             self._beat(held)
-        for task in self._local.read(shared.held):
+        for task in self._local.read(shared.list_held):
             self._hand_in(task)
             if self._stopping.is_set():
                 self._hand_over(task)
@@ -262,7 +262,7 @@ class Dispatcher:
             self._settings = control.read_settings(self._connection)
             if self.node.id in self._settings.removed:
                 raise NodeRemoved("the hub's owner has removed this node")
-            self._look(self._local.read(shared.held))
+            self._look(self._local.read(shared.list_held))
             self._read_news()
 
     def _beat(self, held: Sequence[Task]) -> None:
@@ -295,18 +295,18 @@ class Dispatcher:
             self._events.bind(task_id=task.id).emit(Kind.HUB_TASK, f"lost: {reason}", level=Level.WARNING)
 
     def _lose_all(self, reason: str) -> None:
-        for task in self._local.read(shared.held):
+        for task in self._local.read(shared.list_held):
             self._give_up(task, reason)
 
     def _give_up(self, task: Task, reason: str) -> None:
-        self._local.apply(lambda tx: shared.taken_back(tx, task.id, task.hub_fence or 0, reason)).result()
+        self._local.apply(lambda tx: shared.take_back(tx, task.id, task.hub_fence or 0, reason)).result()
 
     def _hand_in(self, task: Task) -> None:
         """Tell the hub what has changed with a task of this node."""
         held = _hold(task)
         if self._taken.get(task.id) != held.fence:
             node = self.node
-            self.hub.taken(held, Taker(fence=held.fence, node=node.id, name=node.name, url=node.url, task=task.id))
+            self.hub.tell_taken(held, Taker(fence=held.fence, node=node.id, name=node.name, url=node.url, task=task.id))
             self._taken[task.id] = held.fence
         try:
             if task.status in ENDED:
@@ -367,25 +367,25 @@ class Dispatcher:
             if entry.wish is Wish.SUBMIT:
                 request = self._request(task, hub_number(task.id, self._number))
                 self.hub.submit(request)
-                self._local.apply(lambda tx: shared.submitted(tx, entry, request.id)).result()
+                self._local.apply(lambda tx: shared.note_submitted(tx, entry, request.id)).result()
                 return
             self._wish(entry, task)
         except (InvalidTask, IllegalMove, UnknownTask, GitError) as error:
             text = str(error)
             if entry.wish is Wish.CANCEL and isinstance(error, UnknownTask):
-                self._local.apply(lambda tx: shared.forgotten(tx, entry)).result()
+                self._local.apply(lambda tx: shared.cancel_unknown(tx, entry)).result()
                 return
             if entry.wish is Wish.REVISE and not isinstance(error, UnknownTask):
                 said = self._spec(self.hub.request(task.hub_id or 0))
-                self._local.apply(lambda tx: shared.not_revised(tx, entry, said, text)).result()
+                self._local.apply(lambda tx: shared.take_words_back(tx, entry, said, text)).result()
                 return
-            self._local.apply(lambda tx: shared.refused(tx, entry, text)).result()
+            self._local.apply(lambda tx: shared.refuse(tx, entry, text)).result()
             return
-        self._local.apply(lambda tx: outbox.told(tx, entry.id)).result()
+        self._local.apply(lambda tx: outbox.remove(tx, entry.id)).result()
 
     def _request(self, task: Task, number: int) -> Request:
         """Return a task as all nodes understand it."""
-        spec, repository = self._repositories.named(task.spec)
+        spec, repository = self._repositories.name_for_all(task.spec)
         needed = [self._local.get(other) for other in spec.depends_on]
         waits = [one.hub_id for one in needed if one.status is not Status.DONE and one.hub_id is not None]
         description = self._mask.shown(spec.description)
@@ -411,7 +411,7 @@ class Dispatcher:
         )
 
     def _spec(self, request: Request, repo: str | None = None) -> TaskSpec:
-        text = self._repositories.kept(repo, request.blob) if request.blob else request.spec
+        text = self._repositories.read_kept(repo, request.blob) if request.blob else request.spec
         return decode(TaskSpec, text)
 
     def _wish(self, entry: Outgoing, task: Task) -> None:
@@ -438,8 +438,8 @@ class Dispatcher:
             self.hub.submit(request)
 
     def _read_news(self) -> None:
-        tasks, newest = self.hub.changed(self._since)
-        followed = self._local.read(lambda conn: shared.followed(conn, [task.id for task in tasks]))
+        tasks, newest = self.hub.list_changed(self._since)
+        followed = self._local.read(lambda conn: shared.list_followed(conn, [task.id for task in tasks]))
         if news := [task for task in tasks if task.id in followed]:
             keys = nodes.keys(self._connection)
             for task in news:
@@ -480,7 +480,7 @@ class Dispatcher:
         self._local.apply(lambda tx: shared.stands_elsewhere(tx, elsewhere, on)).result()
 
     def _prioritise(self, task_id: int, priority: int) -> None:
-        self._local.apply(lambda tx: shared.prioritised(tx, task_id, priority)).result()
+        self._local.apply(lambda tx: shared.prioritise(tx, task_id, priority)).result()
 
     # Taking attempts, on threads and the loop of the node's workers
 

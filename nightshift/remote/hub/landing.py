@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING
 
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.common import WorkflowIDConflictPolicy
-from temporalio.service import RPCError, RPCStatusCode
 
 from nightshift.core.clock import Clock, utc_now
 from nightshift.core.errors import HubError, LeaseLost, Parked, StaleFence
 from nightshift.core.hub import Offer, Turn, Waiting
 from nightshift.core.tasks.revisions import Workspace
 from nightshift.core.tasks.task import Task, TaskSpec
-from nightshift.remote.hub.connection import HubConnection
+from nightshift.remote.hub.connection import HubConnection, describe
 from nightshift.remote.hub.nodes import keys as read_keys
 from nightshift.remote.hub.queue import Held, HubQueue
 from nightshift.remote.hub.signing import NodeKey, is_signed, make_offered_text
@@ -102,13 +101,8 @@ class Landing:
         """Return who waits for a branch, in order; the first that has not landed has the turn."""
 
         async def read(client: Client) -> list[Entry]:
-            try:
-                described = await client.get_workflow_handle(_workflow(line)).describe()
-            except RPCError as error:
-                if error.status is not RPCStatusCode.NOT_FOUND or "amespace" in str(error):
-                    raise
-                return []
-            if described.status is not WorkflowExecutionStatus.RUNNING:
+            described = await describe(client, _workflow(line))
+            if described is None or described.status is not WorkflowExecutionStatus.RUNNING:
                 return []
             return await described.memo_value("entries", list[Entry](), type_hint=list[Entry])
 

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.exceptions import ApplicationError
-from temporalio.service import RPCError, RPCStatusCode
 
 from nightshift.core.clock import utc_now
 from nightshift.core.errors import UnknownNode
 from nightshift.core.hub import NodeStatus, Overview
 from nightshift.core.tasks.states import Status
 from nightshift.remote.hub import control
-from nightshift.remote.hub.connection import HubConnection
-from nightshift.remote.hub.queue import HubQueue
-from nightshift.remote.hub.workflows import REMOVED, WORKFLOWS, Presence, workflow_of
+from nightshift.remote.hub.connection import HubConnection, describe
+from nightshift.remote.hub.queue import Held, HubQueue, tell_attempt
+from nightshift.remote.hub.workflows import REMOVED, WORKFLOWS, Presence, Settings
 
 if TYPE_CHECKING:
     from temporalio.client import Client
@@ -40,24 +39,18 @@ def beat(connection: HubConnection, node: Presence) -> bool:
     return connection.call(tell)
 
 
-def nodes(connection: HubConnection) -> list[NodeStatus]:
-    """All nodes, by name."""
-    settings = control.read_settings(connection)
+def nodes(connection: HubConnection, settings: Settings | None = None) -> list[NodeStatus]:
+    """List all nodes by name; `settings` are the hub's, read anew where they are not given."""
+    known = settings or control.read_settings(connection)
 
     async def read(client: Client, node: str) -> Presence | None:
-        try:
-            described = await client.get_workflow_handle(_workflow(node)).describe()
-        except RPCError as error:
-            if error.status is RPCStatusCode.NOT_FOUND:
-                return None
-            raise
-        presence: Presence | None = await described.memo_value("node", None, type_hint=Presence)
-        return presence
+        described = await describe(client, _workflow(node))
+        return await described.memo_value("node", None, type_hint=Presence) if described else None
 
     async def read_all(client: Client) -> list[Presence | None]:
-        return await asyncio.gather(*(read(client, node) for node in settings.numbers))
+        return await asyncio.gather(*(read(client, node) for node in known.numbers))
 
-    told = [_status(node, node.id in settings.removed) for node in connection.call(read_all) if node]
+    told = [_status(node, node.id in known.removed) for node in connection.call(read_all) if node]
     return sorted(told, key=lambda node: (node.name, node.id))
 
 
@@ -68,8 +61,10 @@ def keys(connection: HubConnection) -> dict[str, str]:
 
 def overview(connection: HubConnection) -> Overview:
     """Read nodes, tasks by status, and the pause."""
-    paused = control.read_settings(connection).paused
-    return Overview(nodes=tuple(nodes(connection)), counts=HubQueue(connection).counts(), paused=paused)
+    settings = control.read_settings(connection)
+    return Overview(
+        nodes=tuple(nodes(connection, settings)), counts=HubQueue(connection).counts(), paused=settings.paused
+    )
 
 
 def drain(connection: HubConnection, name: str, *, draining: bool) -> NodeStatus:
@@ -99,15 +94,9 @@ def remove(connection: HubConnection, name: str) -> tuple[NodeStatus, int]:
     theirs = [facts for facts in queue.look(task.id for task in some).values() if facts.node == node.id]
 
     async def take(client: Client) -> None:
-        for task in theirs:
-            handle = client.get_async_activity_handle(
-                workflow_id=workflow_of(task.id), run_id=None, activity_id=str(task.fence)
-            )
-            try:
-                await handle.fail(ApplicationError("its node was removed", type=REMOVED))
-            except RPCError as error:
-                if error.status is not RPCStatusCode.NOT_FOUND:  # it has just ended
-                    raise
+        error = ApplicationError("its node was removed", type=REMOVED)
+        for task in theirs:  # one that has just ended needs no word
+            await tell_attempt(client, Held(task_id=task.id, fence=task.fence), lambda handle: handle.fail(error))
 
     connection.call(take)
     return node, len(theirs)

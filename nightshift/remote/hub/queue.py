@@ -19,13 +19,13 @@ from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import AsyncActivityCancelledError, WorkflowExecutionStatus
 from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import RPCError
 
 from nightshift.core.errors import IllegalMove, InvalidTask, StaleFence, UnknownTask
 from nightshift.core.hub import HubTask
 from nightshift.core.tasks.states import ENDED, Ending, Status
 from nightshift.core.tasks.task import Spent
-from nightshift.remote.hub.connection import HubConnection
+from nightshift.remote.hub.connection import HubConnection, describe, is_unknown
 from nightshift.remote.hub.workflows import (
     CONTROL,
     STATUS,
@@ -34,6 +34,7 @@ from nightshift.remote.hub.workflows import (
     Outcome,
     Request,
     Taker,
+    facts_of,
     renew_request,
     workflow_of,
 )
@@ -100,7 +101,7 @@ class HubQueue:
         if self.beat([held]):
             raise StaleFence
 
-    def taken(self, held: Held, taker: Taker) -> None:
+    def tell_taken(self, held: Held, taker: Taker) -> None:
         """Tell which node has the attempt, and under which number."""
         self._signal(held.task_id, "taken", taker)
 
@@ -118,7 +119,7 @@ class HubQueue:
         Raises:
             StaleFence: the task is not this node's any more, or this was told before.
         """
-        if not self._hub.call(lambda client: _tell(client, held, lambda handle: handle.complete(outcome))):
+        if not self._hub.call(lambda client: tell_attempt(client, held, lambda handle: handle.complete(outcome))):
             raise StaleFence
 
     def _signal(self, task_id: int, name: str, *values: object) -> None:
@@ -128,7 +129,7 @@ class HubQueue:
             try:
                 await client.get_workflow_handle(workflow_of(task_id)).signal(name, args=list(values))
             except RPCError as error:
-                if error.status is not RPCStatusCode.NOT_FOUND or "amespace" in str(error):
+                if not is_unknown(error):
                     raise
 
         self._hub.call(signal)
@@ -200,7 +201,7 @@ class HubQueue:
                 handle = client.get_workflow_handle(workflow_of(task_id))
                 return Status(await handle.execute_update(update, args=list(values), result_type=str))
             except RPCError as error:
-                if error.status is not RPCStatusCode.NOT_FOUND:
+                if not is_unknown(error):
                     raise
                 raise IllegalMove(f"task {task_id} of the hub has just ended") from error
 
@@ -249,7 +250,7 @@ class HubQueue:
 
         return self._hub.call(read)
 
-    def changed(self, since: datetime) -> tuple[list[HubTask], datetime]:
+    def list_changed(self, since: datetime) -> tuple[list[HubTask], datetime]:
         """Tasks that began or ended since a time of the server's, and the newest such time."""
 
         async def read(client: Client) -> tuple[list[HubTask], datetime]:
@@ -276,7 +277,7 @@ class HubQueue:
 
 async def heartbeat(client: Client, held: Held) -> bool:
     """Renew the right to a task; whether it is this node's."""
-    return await _tell(client, held, lambda handle: handle.heartbeat())
+    return await tell_attempt(client, held, lambda handle: handle.heartbeat())
 
 
 def hub_number(local: int, node: int) -> int:
@@ -301,7 +302,7 @@ async def _together(questions: Iterable[Awaitable[Any]]) -> list[Any]:
     return await asyncio.gather(*map(ask, questions))
 
 
-async def _tell(client: Client, held: Held, act: Callable[[AsyncActivityHandle], Awaitable[None]]) -> bool:
+async def tell_attempt(client: Client, held: Held, act: Callable[[AsyncActivityHandle], Awaitable[None]]) -> bool:
     """Tell something of an attempt; whether it is this node's."""
     handle = client.get_async_activity_handle(
         workflow_id=workflow_of(held.task_id), run_id=None, activity_id=str(held.fence)
@@ -311,7 +312,7 @@ async def _tell(client: Client, held: Held, act: Callable[[AsyncActivityHandle],
     except AsyncActivityCancelledError:  # the workflow wanted it back, and learns now that it has begun
         return True
     except RPCError as error:
-        if error.status is RPCStatusCode.NOT_FOUND and "amespace" not in str(error):
+        if is_unknown(error):
             return False
         raise
     return True
@@ -323,15 +324,12 @@ async def _facts(client: Client, task_id: int) -> Facts:
     Raises:
         UnknownTask: there is none with that id.
     """
-    try:
-        described = await client.get_workflow_handle(workflow_of(task_id)).describe()
-    except RPCError as error:
-        if error.status is RPCStatusCode.NOT_FOUND and "amespace" not in str(error):
-            raise UnknownTask(task_id) from error
-        raise
+    described = await describe(client, workflow_of(task_id))
+    if described is None:
+        raise UnknownTask(task_id)
     facts = await described.memo_value("task", None, type_hint=Facts)
     if facts is None:  # it was submitted just now, and no node has looked at it yet
-        facts = _facts_of(await _request(client, task_id))
+        facts = facts_of(await _request(client, task_id), Status.QUEUED)
     return _settle(facts, described.status)
 
 
@@ -340,15 +338,6 @@ def _settle(facts: Facts, status: WorkflowExecutionStatus | None) -> Facts:
     if status is WorkflowExecutionStatus.RUNNING or facts.status in ENDED:
         return facts
     return replace(facts, status=Status.CANCELLED, ending=Ending.USER, reason="its workflow was ended at the server")
-
-
-def _facts_of(request: Request) -> Facts:
-    return Facts(
-        id=request.id, title=request.title, repository=request.repository, share=request.share, needs=request.needs,
-        priority=request.priority, status=Status.QUEUED, origin=request.origin, origin_name=request.origin_name,
-        origin_url=request.origin_url, origin_task=request.origin_task, created_at=request.created_at,
-        not_before=request.not_before, fence=request.fence, attempt=request.attempt,
-    )  # fmt: skip
 
 
 async def _request(client: Client, task_id: int) -> Request:
@@ -360,7 +349,7 @@ async def _request(client: Client, task_id: int) -> Request:
             assert isinstance(request, Request), "a task's workflow begins with its request"
             return request
     except RPCError as error:
-        if error.status is not RPCStatusCode.NOT_FOUND:
+        if not is_unknown(error):
             raise
     raise UnknownTask(task_id)
 

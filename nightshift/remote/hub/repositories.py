@@ -59,7 +59,7 @@ class SharedRepositories:
             self._remotes[repo] = (now, address)
         return address
 
-    def named(self, spec: TaskSpec) -> tuple[TaskSpec, str]:
+    def name_for_all(self, spec: TaskSpec) -> tuple[TaskSpec, str]:
         """A task without its path, and the name that its repository has for all nodes.
 
         Raises:
@@ -91,9 +91,9 @@ class SharedRepositories:
         """
         return self.git.publish_text(repo, text)
 
-    def kept(self, repo: str | None, blob: str) -> str:
+    def read_kept(self, repo: str | None, blob: str) -> str:
         """Read a text that some node has kept at the remote; raises as `keep`."""
-        return self.git.published_text(repo, blob)
+        return self.git.read_published(repo, blob)
 
     def ready(self, repository: str) -> str | None:
         """Return the path of a repository on this machine, which may be cloned for that; None for the workspace.

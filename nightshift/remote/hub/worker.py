@@ -10,7 +10,6 @@ from datetime import timedelta
 
 from temporalio import activity
 from temporalio.client import Client
-from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import (
     CustomSlotSupplier,
     FixedSizeSlotSupplier,
@@ -24,7 +23,7 @@ from temporalio.worker import (
 )
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
-from nightshift.remote.hub.connection import HubConnection
+from nightshift.remote.hub.connection import HubConnection, describe
 from nightshift.remote.hub.queue import Held, heartbeat
 from nightshift.remote.hub.workflows import ALL, WORKFLOWS, Assignment, Facts, Outcome, workflow_of
 
@@ -38,13 +37,8 @@ def workflow_worker(client: Client, *, is_short: bool = False) -> Worker:
 
     @activity.defn(name="standing")
     async def standing(task_id: int) -> str:
-        try:
-            described = await client.get_workflow_handle(workflow_of(task_id)).describe()
-        except RPCError as error:
-            if error.status is RPCStatusCode.NOT_FOUND:
-                return ""
-            raise
-        return (await described.memo_value("task", type_hint=Facts)).status
+        described = await describe(client, workflow_of(task_id))
+        return (await described.memo_value("task", type_hint=Facts)).status if described else ""
 
     return Worker(
         client,

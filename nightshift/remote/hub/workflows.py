@@ -130,6 +130,16 @@ class Facts:
     ended_at: str | None = None
 
 
+def facts_of(request: Request, status: str) -> Facts:
+    """Return the state of a task that was just submitted."""
+    return Facts(
+        id=request.id, title=request.title, repository=request.repository, share=request.share, needs=request.needs,
+        priority=request.priority, status=status, origin=request.origin, origin_name=request.origin_name,
+        origin_url=request.origin_url, origin_task=request.origin_task, created_at=request.created_at,
+        not_before=request.not_before, fence=request.fence, attempt=request.attempt,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
     """An attempt that a node is to make."""
@@ -178,12 +188,7 @@ class SharedTask:
         self._needed = dict[int, str]()
         self._dependants = list[int]()
         self._answered = 0
-        self._facts = Facts(
-            id=request.id, title=request.title, repository=request.repository, share=request.share,
-            needs=request.needs, priority=request.priority, status="", origin=request.origin,
-            origin_name=request.origin_name, origin_url=request.origin_url, origin_task=request.origin_task,
-            created_at=request.created_at, not_before=request.not_before, fence=request.fence, attempt=request.attempt,
-        )  # fmt: skip
+        self._facts = facts_of(request, "")
 
     @workflow.run
     async def run(self, request: Request) -> str:
@@ -306,8 +311,8 @@ class SharedTask:
 
     # What other workflows and nodes tell
 
-    @workflow.signal
-    def needed_ended(self, task_id: int, status: str) -> None:
+    @workflow.signal(name="needed_ended")
+    def note_needed_end(self, task_id: int, status: str) -> None:
         """Note the end of a task that this one depends on."""
         self._needed[task_id] = status
 
@@ -316,8 +321,8 @@ class SharedTask:
         """Note a task that depends on this one."""
         self._dependants.append(task_id)
 
-    @workflow.signal
-    def taken(self, taker: Taker) -> None:
+    @workflow.signal(name="taken")
+    def note_taker(self, taker: Taker) -> None:
         """Note the node that has the attempt."""
         if self._is_current(taker.fence) and not self._is_taken:
             self._is_taken = True

@@ -331,7 +331,7 @@ class OutboundRun:
     def _check_disk(self) -> None:
         """Raises `SandboxError` where it takes too much of the disk."""
         try:
-            taken = sum(_taken_bytes(mount.host) for mount in self._writable)
+            taken = sum(_measure_bytes(mount.host) for mount in self._writable)
         except RecursionError:
             raise SandboxError(f"{self._who} makes folders that are too deep") from None
         if taken > self._most_mb * 2**20:
@@ -355,7 +355,7 @@ def _take_over(folders: Sequence[Path]) -> None:
     subprocess.run(["chmod", "-R", "u+rwX,go-w,a-st", "--", *paths], check=False, capture_output=True)
 
 
-def _taken_bytes(folder: Path) -> int:
+def _measure_bytes(folder: Path) -> int:
     """Sum up the room below a folder, with something for each entry."""
     total = 0
     for root, folders, files in os.walk(folder):
