@@ -9,6 +9,7 @@ certificate) is `HubRefused`. TLS, API key and certificates are the SDK's own se
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
@@ -34,6 +35,7 @@ NOT_READY = f"the namespace is not ready for this program: type `{format_command
 _RETURN_S = 0.2
 """So long the SDK's own threads have to return from Python: the interpreter aborts if it ends before that."""
 PORT = 7233
+_WORDS = re.compile(r'message: "([^"]+)"')
 _T = TypeVar("_T")
 
 
@@ -125,7 +127,7 @@ class HubConnection:
                 except RuntimeError as error:
                     if "certificate" in str(error).lower():
                         raise HubRefused(f"no TLS with the hub at {self.target}: {error}") from error
-                    raise HubAway(f"the hub cannot be reached: {self.target}: {error}") from error
+                    raise HubAway(f"the hub cannot be reached: {self.target}: {_shorten(error)}") from error
             return self._client
 
     def _translate(self, error: RPCError) -> Exception:
@@ -143,6 +145,11 @@ class HubConnection:
         if error.status in {Code.INVALID_ARGUMENT, Code.UNIMPLEMENTED, Code.FAILED_PRECONDITION}:
             return HubRefused(f"the hub refuses: {error}")
         return HubAway(f"the hub cannot be reached: {self.target}: {error}")
+
+
+def _shorten(error: RuntimeError) -> str:
+    """Return the system's own words in an error of the SDK, which wraps them in names of its types."""
+    return words[1] if (words := _WORDS.search(str(error))) else str(error)
 
 
 async def describe(client: Client, workflow_id: str) -> WorkflowExecutionDescription | None:

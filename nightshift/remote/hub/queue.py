@@ -85,20 +85,13 @@ class HubQueue:
 
         self._hub.call(start)
 
-    def beat(self, owned: Iterable[Held]) -> frozenset[Held]:
-        """Renew the right to tasks; those that are not this node's any more."""
-        pairs = list(owned)
-
-        answers = self._hub.call(lambda client: _together(heartbeat(client, held) for held in pairs))
-        return frozenset(held for held, is_held in zip(pairs, answers, strict=True) if not is_held)
-
     def confirm(self, held: Held) -> None:
         """Make sure that a task is this node's for as long as a lease lasts from now on.
 
         Raises:
             StaleFence: it is not this node's any more.
         """
-        if self.beat([held]):
+        if not self._hub.call(lambda client: heartbeat(client, held)):
             raise StaleFence
 
     def tell_taken(self, held: Held, taker: Taker) -> None:

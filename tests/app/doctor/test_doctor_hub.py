@@ -70,6 +70,8 @@ def test_a_database_that_answers_and_fits_is_fine_and_its_owners_rights_are_more
 def test_a_hub_that_is_away_is_a_warning(context: CheckContext) -> None:
     (away,) = found(context, f"temporal://127.0.0.1:{free_port()}/none")
     assert (away.grade, away.what) == (Grade.WARNING, "hub")
+    assert "refused" in away.text
+    assert "Error(" not in away.text, "the words of the system, without the types that wrap them"
 
 
 @pytest.mark.parametrize(
