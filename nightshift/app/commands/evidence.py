@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -69,9 +70,14 @@ def ask_daemon(session: Session, name: str) -> Report | None:
         path = f"/api/commit/{named.commit}"
         state = session.post(f"{path}/verify")
         began = state.run and state.run.since
-        while state.run:
-            time.sleep(_POLL_S)
-            state = session.get(f"{path}/verification")
+        try:
+            while state.run:
+                time.sleep(_POLL_S)
+                state = session.get(f"{path}/verification")
+        except KeyboardInterrupt:
+            with suppress(NightshiftError):  # it has just ended
+                session.post(f"{path}/verify/cancel")
+            raise
     except NightshiftError:  # the daemon is only the faster way: the slower one says what is wrong
         return None
     last = state.last
