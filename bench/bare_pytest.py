@@ -92,11 +92,11 @@ class Checkout:
     def put(self, files: Mapping[str, str | None]) -> None:
         """Write files; None removes one."""
         for path, text in files.items():
-            place = self.folder / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.unlink(missing_ok=True)
+            target = self.folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.unlink(missing_ok=True)
             if text is not None:
-                place.write_text(text, newline="")
+                target.write_text(text, newline="")
 
     def read(self, path: str) -> str | None:
         """The text of a file; None where there is none or it is no text."""

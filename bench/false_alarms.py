@@ -90,7 +90,7 @@ class Judged:
     @property
     def why(self) -> str:
         """The judge's reasons."""
-        findings = (f"{one.rule}: {one.message}" for one in self.findings)
+        findings = (f"{finding.rule}: {finding.message}" for finding in self.findings)
         return "; ".join([*findings, *self.verdict.unmet, self.verdict.reason])
 
 
@@ -112,9 +112,9 @@ def _pair(row: dict[str, str]) -> Pair:
 
 async def with_wrong_answers(pair: Pair, sandbox: Sandbox) -> Pair:
     """The task with wrong answers, each seen to fail the tests when they simply run."""
-    made = mutation.mutants({pair.path: pair.right}, lambda _path: None, MUTANTS)
+    mutants = mutation.mutants({pair.path: pair.right}, lambda _path: None, MUTANTS)
     wrong = list[str]()
-    for text in (_nothing(pair), *(mutant.text for mutant in made)):
+    for text in (_nothing(pair), *(mutant.text for mutant in mutants)):
         if len(wrong) < 2 and await _fails(pair, text, sandbox):
             wrong.append(text)
     return replace(pair, wrong=tuple(wrong))
@@ -139,22 +139,22 @@ async def _fails(pair: Pair, text: str, sandbox: Sandbox) -> bool:
 class Judge:
     """Judges answers in one sandbox, with the packages that they may import."""
 
-    def __init__(self, kept: Warmed, runtime: Runtime, folder: Path) -> None:
+    def __init__(self, pool: Warmed, runtime: Runtime, folder: Path) -> None:
         self._layers = LayerStore(ROOT / ".runner" / "packages", runtime, environ=os.environ)
         self._suite = SuiteRunner(
-            kept.sandbox, runtime, emit=lambda _event: None, staging_dir=folder / "staging", layers=self._layers
+            pool.sandbox, runtime, emit=lambda _event: None, staging_dir=folder / "staging", layers=self._layers
         )
 
     async def possible(self, pairs: Sequence[Pair]) -> list[Pair]:
         """Those of the pairs whose packages can be had; the others are told."""
-        found = list[Pair]()
+        obtainable = list[Pair]()
         for pair in pairs:
             try:
                 await self._packages(pair)
-                found.append(pair)
+                obtainable.append(pair)
             except (Unobtainable, Unreachable) as error:
                 print(f"left out: {pair.name}: {error}")
-        return found
+        return obtainable
 
     async def _packages(self, pair: Pair) -> Mapping[str, str]:
         return (await self._layers.satisfy(pair.packages)).packages if pair.packages else {}
@@ -176,7 +176,7 @@ class Judge:
             pair=pair,
             right=right,
             verdict=verdict,
-            findings=tuple(found for found in report.findings if found.severity is not Severity.NOTE),
+            findings=tuple(finding for finding in report.findings if finding.severity is not Severity.NOTE),
             took_s=time.perf_counter() - started,
         )
 
@@ -191,14 +191,14 @@ async def open_it(
         choice = await choose(name, runtime=runtime, scratch=Path(folder))
         if choice.sandbox is None:
             raise SystemExit(choice.report)
-        kept = await warm(choice.sandbox, runtime, size=size)
+        pool = await warm(choice.sandbox, runtime, size=size)
         try:
-            yield kept, runtime, Path(folder)
+            yield pool, runtime, Path(folder)
         finally:
-            await kept.aclose()
+            await pool.aclose()
 
 
-async def bound_by(room: asyncio.Semaphore, work: Awaitable[T]) -> T:
+async def run_in_turn(room: asyncio.Semaphore, work: Awaitable[T]) -> T:
     """The result of some work that waits for its turn."""
     async with room:
         return await work
@@ -207,49 +207,49 @@ async def bound_by(room: asyncio.Semaphore, work: Awaitable[T]) -> T:
 async def run(groups: Mapping[str, Sequence[Pair]], a: argparse.Namespace) -> dict[str, list[Judged]]:
     """Judge every answer, some at a time."""
     room = asyncio.Semaphore(a.parallel)
-    async with open_it(a.sandbox, a.parallel) as (kept, runtime, folder):
-        print(f"in {kept.sandbox.name} ({kept.remark or 'started for each job'})", flush=True)
-        judge, found = Judge(kept, runtime, folder), dict[str, list[Judged]]()
+    async with open_it(a.sandbox, a.parallel) as (pool, runtime, folder):
+        print(f"in {pool.sandbox.name} ({pool.remark or 'started for each job'})", flush=True)
+        judge, answers = Judge(pool, runtime, folder), dict[str, list[Judged]]()
         for name, pairs in groups.items():
             if name == HUMAN_EVAL:
-                made = (bound_by(room, with_wrong_answers(pair, kept.sandbox)) for pair in pairs)
-                pairs = await asyncio.gather(*made)  # noqa: PLW2901 (the same tasks, completed)
+                completions = (run_in_turn(room, with_wrong_answers(pair, pool.sandbox)) for pair in pairs)
+                pairs = await asyncio.gather(*completions)  # noqa: PLW2901 (the same tasks, completed)
             some = await judge.possible(pairs)
             work = [judge(p, text, right=text is p.right) for _ in range(a.repeat) for p in some for text in p.answers]
-            found[name] = await asyncio.gather(*(bound_by(room, one) for one in work))
-    return found
+            answers[name] = await asyncio.gather(*(run_in_turn(room, job) for job in work))
+    return answers
 
 
-def report(found: Sequence[Judged]) -> bool:
+def report(answers: Sequence[Judged]) -> bool:
     """Print the figures of a group; true when both goals are met."""
-    known, goals = [one for one in found if one.is_known], list[bool]()
+    exempt, goals = [answer for answer in answers if answer.is_known], list[bool]()
     for right, word in ((True, "right answers refused"), (False, "wrong answers accepted")):
-        some = [one for one in found if one.right is right and not one.is_known]
-        missed = [one for one in some if one.missed]
-        labels = sorted({one.verdict.evidence.label.value for one in some if one.verdict.passed})
-        times = sorted(one.took_s for one in some)
+        some = [answer for answer in answers if answer.right is right and not answer.is_known]
+        missed = [answer for answer in some if answer.missed]
+        labels = sorted({answer.verdict.evidence.label.value for answer in some if answer.verdict.passed})
+        times = sorted(answer.took_s for answer in some)
         print(
             f"  {word}: {len(missed)} of {len(some)} (goal 0)" + (f"; passes are {', '.join(labels)}" if labels else "")
         )
-        if right and (examples := [n for one in some if (n := len(read_examples(one.pair.words or "")))]):
+        if right and (examples := [n for answer in some if (n := len(read_examples(answer.pair.words or "")))]):
             print(f"    {sum(examples)} examples in the words of {len(examples)} tasks, of {len(some)}")
-        for name, count in Counter(one.pair.name for one in missed).items():
-            why = next(one.why for one in missed if one.pair.name == name)
+        for name, count in Counter(answer.pair.name for answer in missed).items():
+            why = next(answer.why for answer in missed if answer.pair.name == name)
             print(f"    {name}{f' ({count} times)' if count > 1 else ''}: {why}")
         if times:
             p95 = times[min(len(times) - 1, int(len(times) * 0.95))]
             print(f"    a verdict takes {statistics.median(times) * 1000:.0f} ms (median), {p95 * 1000:.0f} ms (95 %)")
         goals.append(not missed)
-    if known:
-        report_known(known)
+    if exempt:
+        report_known(exempt)
     return all(goals)
 
 
-def report_known(found: Sequence[Judged]) -> None:
+def report_known(answers: Sequence[Judged]) -> None:
     """Print what became of the right answers that are known to be refused; they miss no goal."""
-    print(f"  known to be refused, and not counted above: {sum(one.missed for one in found)} of {len(found)}")
-    for name in dict.fromkeys(one.pair.name for one in found):
-        accepted = sum(not one.missed for one in found if one.pair.name == name)
+    print(f"  known to be refused, and not counted above: {sum(answer.missed for answer in answers)} of {len(answers)}")
+    for name in dict.fromkeys(answer.pair.name for answer in answers):
+        accepted = sum(not answer.missed for answer in answers if answer.pair.name == name)
         print(
             f"    {name}: " + (f"ACCEPTED {accepted} times: take it off the list" if accepted else KNOWN_REFUSALS[name])
         )
@@ -275,9 +275,9 @@ def main() -> None:
     if not any(chosen.values()):
         parser.error(f"no task is called {a.only!r}")
     started, goals = time.perf_counter(), list[bool]()
-    for name, found in asyncio.run(run({name: group for name, group in chosen.items() if group}, a)).items():
+    for name, answers in asyncio.run(run({name: group for name, group in chosen.items() if group}, a)).items():
         print(f"{name}:")
-        goals.append(report(found))
+        goals.append(report(answers))
     print(f"took {time.perf_counter() - started:.0f} s")
     if not all(goals):
         raise SystemExit(1)

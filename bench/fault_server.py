@@ -34,7 +34,7 @@ class FaultyServer(WireServer):
     """Each request fails with the probability `rate`, by dice of its own; `injected` counts what was done."""
 
     def __init__(self, jobs: Sequence[Job], *, seed: int, rate: float) -> None:
-        super().__init__(self._said, chunk_words=8)
+        super().__init__(self._reply, chunk_words=8)
         self._jobs = {job.n: job for job in jobs}
         self._dice, self.rate = random.Random(seed), rate
         self.injected: Counter[str] = Counter()
@@ -51,11 +51,11 @@ class FaultyServer(WireServer):
             fault = self._faults.pop()
         return await super()._respond(request, dialect, record, fault)
 
-    def _said(self, phase: str, messages: list[dict[str, str]]) -> str:
+    def _reply(self, phase: str, messages: list[dict[str, str]]) -> str:
         text = "\n".join(message["content"] for message in messages)
-        found = re.search(r"\(job (\d+)\)", messages[-1]["content"]) or re.search(r"\(job (\d+)\)", text)
-        assert found, messages
-        job = self._jobs[int(found[1])]
+        match = re.search(r"\(job (\d+)\)", messages[-1]["content"]) or re.search(r"\(job (\d+)\)", text)
+        assert match, messages
+        job = self._jobs[int(match[1])]
         if phase == "CODING":
             return self._code(job, text)
         return self._reflection(job) if phase == "REFLECTING" else PLAN
@@ -67,8 +67,8 @@ class FaultyServer(WireServer):
 
     @staticmethod
     def _reflection(job: Job) -> str:
-        said = {
+        reflection = {
             "pattern": "AssertionError", "root_cause": f"to be mended in {job.n}: the comparison", "hypothesis": "so",
             "suggested_fix": f"turn it round; mended in {job.n}", "replan": False,
         }  # fmt: skip
-        return f"```json\n{json.dumps(said)}\n```"
+        return f"```json\n{json.dumps(reflection)}\n```"

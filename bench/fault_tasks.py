@@ -78,9 +78,9 @@ class Job:
 
 def jobs(count: int) -> list[Job]:
     """That many jobs: of twenty, one never passes, one depends on it, one on a good one, and one is cancelled."""
-    made = []
+    batch = []
     for n in range(1, count + 1):
-        place = n % 20
-        fate = {5: Fate.GAVE_UP, 6: Fate.DEPENDENCY, 11: Fate.USER}.get(place, Fate.COMMITTED)
-        made.append(Job(n=n, fate=fate, needs=n - 1 if place in {6, 16} else None))
-    return made
+        position = n % 20
+        fate = {5: Fate.GAVE_UP, 6: Fate.DEPENDENCY, 11: Fate.USER}.get(position, Fate.COMMITTED)
+        batch.append(Job(n=n, fate=fate, needs=n - 1 if position in {6, 16} else None))
+    return batch

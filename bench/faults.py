@@ -45,9 +45,9 @@ class Campaign:
     """One run; `say` is what came out."""
 
     def __init__(
-        self, supervised: SupervisedDaemon, server: FaultyServer, made: list[Job], dice: random.Random
+        self, supervised: SupervisedDaemon, server: FaultyServer, jobs: list[Job], dice: random.Random
     ) -> None:
-        self.supervised, self.server, self.jobs, self._dice = supervised, server, made, dice
+        self.supervised, self.server, self.jobs, self._dice = supervised, server, jobs, dice
         self.ids: dict[int, int] = {}
         self.took_s = 0.0
 
@@ -86,12 +86,12 @@ class Campaign:
 
     def wrong_endings(self) -> list[str]:
         """Tasks that did not end as they had to."""
-        found = []
+        faults = []
         for job in self.jobs:
             (row,) = self.supervised.rows("SELECT status, ending, reason FROM tasks WHERE id = ?", self.ids[job.n])
             if row[1] not in RIGHT.get(job.fate, {str(job.fate)}):
-                found.append(f"job {job.n} (task {self.ids[job.n]}) has to end as {job.fate}, but is {row}")
-        return found
+                faults.append(f"job {job.n} (task {self.ids[job.n]}) has to end as {job.fate}, but is {row}")
+        return faults
 
     def wrong_commits(self) -> list[str]:
         """Tasks that do not have just one commit on main where they were committed, and none where they were not."""
@@ -101,12 +101,12 @@ class Campaign:
         counted = Counter(int(line) for line in log.split())
         wanted = {id_ for (id_,) in self.supervised.rows("SELECT id FROM tasks WHERE ending = 'committed'")}
         ledger = Counter(id_ for (id_,) in self.supervised.rows("SELECT task_id FROM git_commits"))
-        found = [
+        faults = [
             f"task {id_} has {counted[id_]} commits" for id_ in wanted | set(counted) if counted[id_] != (id_ in wanted)
         ]
-        return found + [f"task {id_} is {ledger[id_]} times in the ledger" for id_ in wanted if ledger[id_] != 1]
+        return faults + [f"task {id_} is {ledger[id_]} times in the ledger" for id_ in wanted if ledger[id_] != 1]
 
-    def doubled_endings(self) -> list[str]:
+    def find_doubled_endings(self) -> list[str]:
         """Tasks that did not end exactly once."""
         query = (
             "SELECT task_id, COUNT(*) FROM execution_logs WHERE json_extract(data, '$.to') IN "
@@ -114,9 +114,9 @@ class Campaign:
         )
         return [f"task {id_} ended {count} times" for id_, count in self.supervised.rows(query)]
 
-    def paid_twice(self) -> list[str]:
+    def find_paid_twice(self) -> list[str]:
         """Requests that came after the reply to the very same prompt was stored."""
-        stored = dict(self._stored())
+        stored = dict(self._read_stored_prompts())
         late = []
         for request in self.server.requests:
             prompt = json.dumps([(turn["role"], _read_words(turn)) for turn in request.messages])
@@ -124,7 +124,7 @@ class Campaign:
                 late.append(f"{request.phase} was asked again after its reply was stored")
         return late
 
-    def _stored(self) -> Iterator[tuple[str, float]]:
+    def _read_stored_prompts(self) -> Iterator[tuple[str, float]]:
         """Each stored prompt with the time (POSIX) of its last reply."""
         query = "SELECT prompt, MAX((julianday(at) - 2440587.5) * 86400.0) FROM replies GROUP BY prompt"
         with Database(self.supervised.home / "db" / "agent_logs.sqlite", readonly=True) as database:
@@ -141,8 +141,8 @@ def _read_words(turn: Mapping[str, Any]) -> str:
 def faults_of(run: Campaign) -> list[str]:
     """All that is not as it has to be, of a daemon that was stopped."""
     supervised = run.supervised
-    found = [f"orphan: {line}" for line in supervised.orphans()] + supervised.faults()
-    return found + run.wrong_endings() + run.wrong_commits() + run.doubled_endings() + run.paid_twice()
+    faults = [f"orphan: {line}" for line in supervised.orphans()] + supervised.faults()
+    return faults + run.wrong_endings() + run.wrong_commits() + run.find_doubled_endings() + run.find_paid_twice()
 
 
 def table(run: Campaign) -> str:
@@ -187,16 +187,19 @@ def main() -> int:
     words.add_argument("--rate", type=float, default=0.3)
     words.add_argument("--kill-every", type=float, default=6.0, metavar="S")
     words.add_argument("--within", type=float, default=3000.0, metavar="S")
-    said = words.parse_args()
-    made = jobs(said.tasks)
+    options = words.parse_args()
+    batch = jobs(options.tasks)
     with tempfile.TemporaryDirectory(prefix="nightshift-faults-", ignore_cleanup_errors=True) as folder:
-        with ForkServer() as fork_server, FaultyServer(made, seed=said.seed, rate=said.rate) as server:
-            supervised = SupervisedDaemon(Path(folder), server, fork_server, WORKER_COUNT=str(said.workers), **SETTINGS)
-            run = Campaign(supervised, server, made, random.Random(said.seed))
+        with ForkServer() as fork_server, FaultyServer(batch, seed=options.seed, rate=options.rate) as server:
+            supervised = SupervisedDaemon(
+                Path(folder), server, fork_server, WORKER_COUNT=str(options.workers), **SETTINGS
+            )
+            run = Campaign(supervised, server, batch, random.Random(options.seed))
             with supervised:
-                run.run(said.kill_every, said.within)
+                run.run(options.kill_every, options.within)
         print(
-            f"seed {said.seed}, {said.workers} workers, rate {said.rate:g}, a kill about every {said.kill_every:g} s\n"
+            f"seed {options.seed}, {options.workers} workers, rate {options.rate:g}, "
+            f"a kill about every {options.kill_every:g} s\n"
         )
         print(table(run))
         wrong = faults_of(run)

@@ -38,12 +38,12 @@ class Trial:
         self.home.mkdir(parents=True)
         subprocess.run(["git", "clone", "-q", ROOT, self.clone], check=True)
         subprocess.run(["git", "checkout", "-q", commit], cwd=self.clone, check=True)
-        with socket.create_server(("127.0.0.1", 0)) as found:
-            self.port = found.getsockname()[1]
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            self.port = listener.getsockname()[1]
         # An owner's Python keeps what it compiled.
         other = ("NIGHTSHIFT", "XDG_", "PYTHONDONTWRITEBYTECODE")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(other)}
-        self.environ = {**kept, "HOME": str(self.home), "FLASK_PORT": str(self.port)}
+        environ = {name: value for name, value in os.environ.items() if not name.startswith(other)}
+        self.environ = {**environ, "HOME": str(self.home), "FLASK_PORT": str(self.port)}
 
     @contextmanager
     def daemon(self) -> Iterator[subprocess.Popen[bytes]]:
@@ -58,7 +58,7 @@ class Trial:
                 os.killpg(process.pid, signal.SIGTERM)
                 process.wait()
 
-    def asked(self, path: str) -> object:
+    def ask(self, path: str) -> object:
         """Ask the API and return its answer; None while nobody answers."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
@@ -68,7 +68,7 @@ class Trial:
 
     def has_commit(self) -> bool:
         """Whether a task has landed."""
-        answer = self.asked("/api/commits?limit=1")
+        answer = self.ask("/api/commits?limit=1")
         return isinstance(answer, dict) and bool(answer.get("commits"))
 
     def processor_s(self, *words: str) -> float:
@@ -113,9 +113,9 @@ def megabytes(folder: Path) -> float:
     return float(done.stdout.split()[0])
 
 
-def wait(what: str, found: Callable[[], object], began: float, wall_s: float) -> float:
-    """Seconds from the beginning until `found()` holds."""
-    while not found():
+def wait(what: str, condition: Callable[[], object], began: float, wall_s: float) -> float:
+    """Seconds from the beginning until `condition()` holds."""
+    while not condition():
         if time.monotonic() - began > wall_s:
             raise SystemExit(f"{what}: not within {wall_s:.0f} s")
         time.sleep(0.05)
@@ -127,7 +127,7 @@ def measure(folder: Path, commit: str, *, test: bool) -> dict[str, float]:
     trial, figures = Trial(folder, commit), dict[str, float]()
     began = time.monotonic()
     with trial.daemon() as process:
-        figures["healthy, s"] = wait("healthy", lambda: trial.asked("/healthz"), began, HEALTHY_WALL_S)
+        figures["healthy, s"] = wait("healthy", lambda: trial.ask("/healthz"), began, HEALTHY_WALL_S)
         figures["first commit, s"] = wait("commit", trial.has_commit, began, HEALTHY_WALL_S + COMMIT_WALL_S)
         figures["on disk, MB"] = megabytes(trial.clone) + megabytes(trial.home)
         figures["memory at work, MB"] = trial.memory_mb(process)
@@ -152,11 +152,13 @@ def main() -> None:
     parser.add_argument("--test", action="store_true", help="also `make test`")
     given = parser.parse_args()
     commits = ["HEAD", *([given.against] if given.against else [])]
-    with tempfile.TemporaryDirectory(prefix="fresh-") as place:
-        found = {commit: measure(Path(place, str(at)), commit, test=given.test) for at, commit in enumerate(commits)}
-    print(f"{'':24}" + "".join(f"{commit:>14}" for commit in found))
-    for name in found["HEAD"]:
-        print(f"{name:24}" + "".join(f"{figures.get(name, float('nan')):14.2f}" for figures in found.values()))
+    with tempfile.TemporaryDirectory(prefix="fresh-") as folder:
+        by_commit = {
+            commit: measure(Path(folder, str(at)), commit, test=given.test) for at, commit in enumerate(commits)
+        }
+    print(f"{'':24}" + "".join(f"{commit:>14}" for commit in by_commit))
+    for name in by_commit["HEAD"]:
+        print(f"{name:24}" + "".join(f"{figures.get(name, float('nan')):14.2f}" for figures in by_commit.values()))
 
 
 if __name__ == "__main__":

@@ -47,11 +47,11 @@ def only(text: str, wanted: Collection[str]) -> str:
 
 def exchange(text: str, other: str, wanted: Collection[str]) -> str:
     """The file with these tests as another version of it has them; without those that it lacks."""
-    lines, known = text.splitlines(keepends=True), dict(_tests(ast.parse(other), ""))
-    for name, node in sorted(_tests(ast.parse(text), ""), key=lambda found: -found[1].lineno):
+    lines, replacements = text.splitlines(keepends=True), dict(_tests(ast.parse(other), ""))
+    for name, node in sorted(_tests(ast.parse(text), ""), key=lambda pair: -pair[1].lineno):
         if name in wanted:
             first, last = _lines(node)
-            lines[first - 1 : last] = [_text(other, known[name])] if name in known else []
+            lines[first - 1 : last] = [_text(other, replacements[name])] if name in replacements else []
     return "".join(lines)
 
 
@@ -62,7 +62,7 @@ def _text(text: str, node: _Function) -> str:
 
 def _lines(node: _Function | ast.ClassDef) -> tuple[int, int]:
     """The first line of a definition, decorators included, and its last."""
-    first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     return first, node.end_lineno or node.lineno
 
 
@@ -94,7 +94,7 @@ def _is_unused(node: ast.stmt, text: str) -> TypeGuard[_Function | ast.ClassDef]
         return False
     if isinstance(node, ast.ClassDef) and any(_tests(node, "")):
         return False
-    if any("autouse" in ast.unparse(one) for one in node.decorator_list):
+    if any("autouse" in ast.unparse(decorator) for decorator in node.decorator_list):
         return False
     first, last = _lines(node)
     lines = text.splitlines(keepends=True)

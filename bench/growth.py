@@ -99,7 +99,7 @@ def read_humaneval(path: Path) -> list[Item]:
 def number_items(items: list[Item], begun: int, fail_every: int) -> Iterator[Item]:
     """Give items new names without end; every `fail_every`-th has no right answer."""
     for number, item in enumerate(cycle(items), begun):
-        named = item.named(number)
+        named = item.rename(number)
         yield replace(named, right=named.wrong) if fail_every and number % fail_every == fail_every // 2 else named
 
 

@@ -54,8 +54,8 @@ def tasks(server: TemporalServer, count: int) -> None:
             for child in children:
                 child.start()
             ready.wait()
-            before, begun = ended_of(origin), time.monotonic()
-            while (ended := ended_of(origin)) < count:
+            before, begun = count_ended(origin), time.monotonic()
+            while (ended := count_ended(origin)) < count:
                 time.sleep(0.2)
             took = time.monotonic() - begun
             over.set()
@@ -65,7 +65,7 @@ def tasks(server: TemporalServer, count: int) -> None:
         print(f"  {nodes:2} nodes × {WORKERS}: {started:5.0f} started   {rate:5.0f} ended", flush=True)
 
 
-def ended_of(node: LightNode) -> int:
+def count_ended(node: LightNode) -> int:
     return node.queue.counts()[Status.DONE]
 
 

@@ -56,12 +56,12 @@ def measure(server: PostgresServer, folder: Path, count: int, dims: int) -> None
         stores: dict[str, VectorStore] = {"hub": shared, "node": local}
         answers = []
         for name, store in stores.items():
-            took, found = [], []
+            took, matches = [], []
             for query in queries:
                 began = time.perf_counter()
-                found.append(store.nearest("failure", query, NEAREST))
+                matches.append(store.nearest("failure", query, NEAREST))
                 took.append(time.perf_counter() - began)
-            answers.append(found)
+            answers.append(matches)
             print(f"  {name}: {1000 * statistics.median(took):.1f} ms", flush=True)
         assert answers[0] == answers[1], "the hub and the node found different lessons"
 

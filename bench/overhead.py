@@ -63,7 +63,7 @@ class Item:
     wrong: str
     right: str
 
-    def named(self, number: int) -> Item:
+    def rename(self, number: int) -> Item:
         """The same under another name."""
         name = f"{self.name}_{number}"
 
@@ -151,12 +151,12 @@ class Script:
             })  # fmt: skip
         if phase != "CODING":
             return "1. Write the function.\n2. Run the tests."
-        item = self._meant("\n".join(message["content"] for message in messages))
+        item = self._find_item("\n".join(message["content"] for message in messages))
         self._asked[item.name] += 1
         code = item.wrong if self._asked[item.name] == 1 else item.right
         return f"```python path={item.name}.py\n{code}```"
 
-    def _meant(self, text: str) -> Item:
+    def _find_item(self, text: str) -> Item:
         """The item whose whole description stands in a prompt; recalled lessons may name others."""
         names = dict.fromkeys(re.findall(r"\b(\w+)\.py\b", text))
         return next(item for name in names if (item := self.items.get(name)) and item.description.strip()[:200] in text)
@@ -216,7 +216,7 @@ class Side:
     group: Path | None
     ratios: list[tuple[float, float]] = field(default_factory=list)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """The medians of its ratios."""
         wall, processors = (statistics.median(each) for each in zip(*self.ratios, strict=True))
         return f"wall {wall:.2f}, processors {f'{processors:.2f}' if processors else 'not known'}"
@@ -309,8 +309,8 @@ def parts_of_a_task(home: Path, tasks: int) -> str:
     with books(home) as db:
         last = db.execute("SELECT max(id) FROM tasks").fetchone()[0]
         ids = f"BETWEEN {last - tasks + 1} AND {last}"
-        found = {name: [row[0] for row in db.execute(query.format(ids=ids))] for name, query in PARTS.items()}
-    return ", ".join(f"{name} {statistics.median(each) * 1000:.0f}" for name, each in found.items() if each)
+        times = {name: [row[0] for row in db.execute(query.format(ids=ids))] for name, query in PARTS.items()}
+    return ", ".join(f"{name} {statistics.median(each) * 1000:.0f}" for name, each in times.items() if each)
 
 
 def embedders_ready(home: Path) -> int:
@@ -342,7 +342,7 @@ def main() -> None:
     a = parser.parse_args()
     script = Script()
     with tempfile.TemporaryDirectory() as folder, WireServer(script) as server:
-        plain = plain_environment(Path(folder, "plain"), open_runtime(ROOT / ".runner"))
+        environment = plain_environment(Path(folder, "plain"), open_runtime(ROOT / ".runner"))
         settings = settings_for(
             server, WORKER_COUNT=str(a.workers), EMBEDDER=a.embedder, OLLAMA_BASE_URL=server.ollama_base_url
         )
@@ -352,7 +352,7 @@ def main() -> None:
         loaded = embedders_ready(began_with)
         for home in homes:
             shutil.copytree(began_with, home, symlinks=True)
-        endless = numbered(a.items, done)
+        endless = number_items(a.items, done)
         with ExitStack() as stack:
             sides = []
             for home in homes:
@@ -367,10 +367,10 @@ def main() -> None:
                     raise SystemExit(f"{side.name}: sandboxes that cost more than they must: {sandboxes}")
                 if a.embedder != "hashed":
                     wait_for_embedder(side.daemon.home, loaded)
-            bare(plain, first[:4], a.workers)
+            bare(environment, first[:4], a.workers)
             for number in range(a.rounds):
                 items = list(islice(endless, a.tasks))
-                theirs = bare(plain, items, a.workers)
+                theirs = bare(environment, items, a.workers)
                 print(f"round {number + 1}: ms a task: bare {theirs.of(a.tasks)}", flush=True)
                 for side in sides[:: 1 if number % 2 else -1]:
                     ours = through_the_daemon(side.daemon, items, script, side.group)
@@ -382,15 +382,15 @@ def main() -> None:
                 print(f"  ms a task, medians by its books: {parts_of_a_task(side.daemon.home, a.tasks)}")
     for side in sides:
         print(
-            f"{side.name}: median ratio: {side.told()} "
+            f"{side.name}: median ratio: {side.describe()} "
             f"({a.tasks} tasks of two runs, {a.workers} at once, after {done} tasks, {a.embedder}; goal: at most 0.7)"
         )
 
 
-def numbered(file: Path | None, begun: int) -> Iterator[Item]:
+def number_items(file: Path | None, begun: int) -> Iterator[Item]:
     """Items without end, each under a name of its own."""
     endless = cycle(read_items(file) if file else make_up())
-    return (item.named(number) for number, item in enumerate(endless, begun))
+    return (item.rename(number) for number, item in enumerate(endless, begun))
 
 
 def prepare(home: Path, settings: dict[str, str], script: Script, a: argparse.Namespace) -> int:
@@ -404,7 +404,7 @@ def prepare(home: Path, settings: dict[str, str], script: Script, a: argparse.Na
     daemon = OtherDaemon(a.beside, home, settings) if a.beside else Daemon(home, settings)
     with daemon:
         for begun in range(done, a.after, AT_ONCE):
-            items = list(islice(numbered(a.items, begun), min(AT_ONCE, a.after - begun)))
+            items = list(islice(number_items(a.items, begun), min(AT_ONCE, a.after - begun)))
             cost = through_the_daemon(daemon, items, script, None)
             print(f"after {begun}: {cost.wall_s / len(items) * 1000:.0f} ms a task", flush=True)
     return max(done, int(a.after))

@@ -78,9 +78,9 @@ def loads(browser: Browser, daemon: Daemon, address: str, times: int) -> tuple[l
         with context_of(browser, daemon.url) as context:
             context.add_init_script(_WATCH)
             for _ in ("cold", "warm"):
-                one = _load(context, address, asked)
-                painted.append(one[0])
-                live.append(one[1])
+                measurement = _load(context, address, asked)
+                painted.append(measurement[0])
+                live.append(measurement[1])
     return painted, live, asked
 
 
@@ -116,9 +116,9 @@ def answers(daemon: Daemon, address: str, times: int) -> tuple[list[float], int,
 
 def lists(task: int, report: str) -> set[str]:
     """Every GET of the API whose parameters are known here."""
-    plain = {each.path for each in ENDPOINTS if each.method == "GET" and not each.parameters and each.view}
+    paths = {each.path for each in ENDPOINTS if each.method == "GET" and not each.parameters and each.view}
     preloaded = {address.format(task_id=task, name=report) for page in PAGES for address in page.preload}
-    return plain | preloaded | set(MORE)
+    return paths | preloaded | set(MORE)
 
 
 def describe(label: str, value: float, aim: float) -> str:

@@ -283,10 +283,10 @@ def cycles(folder: Path, seconds: float, rounds: int) -> None:
             rates[name].append(run(path, seconds))
     first = rates["nightshift, 4 coroutines, one writer"]
     print(f"durable cycles a second, {rounds} rounds of {seconds:g} s:  median   (each round)   first line is × this")
-    for name, found in rates.items():
-        ratio = statistics.median(mine / other for mine, other in zip(first, found, strict=True))
-        each = ", ".join(f"{rate:.0f}" for rate in found)
-        print(f"  {name:40} {statistics.median(found):18.0f}   ({each})   {ratio:.2f}")
+    for name, round_rates in rates.items():
+        ratio = statistics.median(mine / other for mine, other in zip(first, round_rates, strict=True))
+        each = ", ".join(f"{rate:.0f}" for rate in round_rates)
+        print(f"  {name:40} {statistics.median(round_rates):18.0f}   ({each})   {ratio:.2f}")
 
 
 def flushes(folder: Path) -> None:

@@ -176,7 +176,7 @@ class Reader:
         if not any(path.endswith(".py") for path in right):
             return "it changes no code"
         tree = self._git.open(str(self._repo), base, 1, "bench", datetime.now(UTC)).tree
-        reached = self._reached(tree, right) | {path for path in tests if not path.endswith("conftest.py")}
+        reached = self._find_reached(tree, right) | {path for path in tests if not path.endswith("conftest.py")}
         self._checkout.at(base)
         self._checkout.put(tests)
         bare_base = self._checkout.run(reached)
@@ -190,7 +190,7 @@ class Reader:
         texts = {path: text for path in suites if (text := tests.get(path) or self._checkout.read(path))}
         given = tests or texts
         wrong = self._faulty(before, right, given, mended) if self._dice.random() < self._wrong else None
-        pinned = self._pinned(base, tests, right)
+        pinned = self._find_pinned(base, tests, right)
         own = _own(texts, mended, name, self._checkout.folder)
         if own and (why := self._worthless(base, before, own, right)):
             print(f"{name} has no tests to write: {why}", flush=True)
@@ -206,16 +206,16 @@ class Reader:
         self._checkout.at(commit)
         return {path: text for path in paths if (text := self._checkout.read(path)) is not None}
 
-    def _reached(self, tree: Tree, change: Change) -> frozenset[str]:
+    def _find_reached(self, tree: Tree, change: Change) -> frozenset[str]:
         return dependants(tree, change.keys(), self._imports)
 
-    def _pinned(self, base: str, tests: Files, right: Change) -> tuple[str, ...]:
+    def _find_pinned(self, base: str, tests: Files, right: Change) -> tuple[str, ...]:
         """The tests of the base that the change breaks: they say the opposite of the task."""
         self._checkout.at(base)
         old = [path for path in tests if self._checkout.read(path) is not None]
-        plain = self._checkout.run(old)
+        base_run = self._checkout.run(old)
         self._checkout.put(right)
-        return tuple(sorted(self._checkout.run(old).failing & plain.passing))
+        return tuple(sorted(self._checkout.run(old).failing & base_run.passing))
 
     def _worthless(self, base: str, before: Files, own: Files, right: Change) -> str:
         """Why tests are no right answer of whoever writes tests, by bare pytest; empty where they are."""
@@ -244,13 +244,13 @@ class Reader:
 
     def _faults(self, before: Files, right: Change) -> Iterator[tuple[str, str]]:
         """Faults in the lines of the change, at random: the file and its text with one."""
-        found = []
+        candidates = []
         for path, text in right.items():
             if text is not None and path.endswith(".py"):
                 lines = _change_lines(before.get(path, ""), text)
-                found += [(path, make) for _, fault, make in mutate(path, text, lines) if not fault.rank]
-        self._dice.shuffle(found)
-        yield from ((path, mutant) for path, make in found if (mutant := make()) is not None)
+                candidates += [(path, make) for _, fault, make in mutate(path, text, lines) if not fault.rank]
+        self._dice.shuffle(candidates)
+        yield from ((path, mutant) for path, make in candidates if (mutant := make()) is not None)
 
 
 def _change_lines(before: str, after: str) -> set[int]:
@@ -278,15 +278,15 @@ def _tidy(path: str, text: str, folder: Path) -> str:
 def _own(texts: Files, mended: frozenset[str], name: str, folder: Path) -> dict[str, str]:
     """The tests that a change lets pass, in files of another name."""
     bare = {functions.bare_id(test) for test in mended}
-    found = {}
+    suites = {}
     for path, text in texts.items():
         wanted = {test.partition("::")[2] for test in bare if test.startswith(f"{path}::")} & functions.names(text)
         other = path.removesuffix(".py") + f"_{re.sub(r'[^a-z0-9]+', '_', name)}.py"
         own = _tidy(other, functions.only(text, wanted), folder)
         # Whoever writes tests is told to do neither.
         if wanted and not excuses(other, own) and not _is_blocked(own):
-            found[other] = own
-    return found
+            suites[other] = own
+    return suites
 
 
 def _is_blocked(tests: str) -> bool:
@@ -328,7 +328,7 @@ class Script:
                 "wrong": {**(case.wrong or {}), **case.unpinned},
             }
             now = {**case.before, **changes[earlier[-1] if earlier else ""]}
-            return _reply(now, changes[what], whole=len(self.cases) % 2 == 0)
+            return _reply(now, changes[what], is_whole=len(self.cases) % 2 == 0)
         asked.append((phase, ""))
         if phase == "TESTING":
             return "\n\n".join(_fence(path, text) for path, text in case.own.items())
@@ -337,13 +337,13 @@ class Script:
         return "1. Make the change.\n2. Run the tests."
 
 
-def _reply(now: Change, wanted: Change, *, whole: bool) -> str:
+def _reply(now: Change, wanted: Change, *, is_whole: bool) -> str:
     parts = ["Summary: Replay a commit"]
     for path, text in wanted.items():
         was = now.get(path)
         if text is None:
             parts.append(f"```python path={path} delete\n```")
-        elif was in {None, text} or (whole and text.count("\n") <= WHOLE_LINES):
+        elif was in {None, text} or (is_whole and text.count("\n") <= WHOLE_LINES):
             parts.append(_fence(path, text))
         else:
             parts.append(_fence(path, edits(was, text)))
@@ -454,7 +454,7 @@ def _steps(home: Path, task: int) -> list[Step]:
         rows = db.execute(query, (task,)).fetchall()
     return [
         Step(phase=phase, outcome=outcome, note=note, tests=tests, took_s=took_s,
-             label=(known := json.loads(data)).get("label", ""), reason=known.get("reason", ""))
+             label=(fields := json.loads(data)).get("label", ""), reason=fields.get("reason", ""))
         for phase, outcome, note, data, tests, took_s in rows
     ]  # fmt: skip
 
@@ -465,14 +465,14 @@ _SENT_AGAIN = "the reply changed nothing"  # what the right answer is told when 
 def _refusals(steps: Sequence[Step], asked: Sequence[tuple[str, str]], reason: str) -> Iterator[str]:
     """Yield the refusals of the right answer: each step after it that did not end well, and a bad end."""
     answers = [what for phase, what in asked if phase == "CODING"]
-    coded, found = 0, False
+    coded, is_refused = 0, False
     for step in steps:
         coded += step.phase == "CODING"
         if "right" in answers[:coded] and step.phase in {"CODING", "TESTING"} and step.outcome != "ok":
             if step.note != _SENT_AGAIN:
                 yield f"{step.phase}: {step.reason or step.note} | {step.note}"
-            found = True
-    if reason and not found:
+            is_refused = True
+    if reason and not is_refused:
         yield reason
 
 
@@ -503,36 +503,40 @@ def describe(outcome: Outcome) -> str:
 def summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """The figures, line by line."""
     for variant in ("given", "own"):
-        for kind in sorted({one.kind for one in outcomes}):
-            some = [one for one in outcomes if (one.variant, one.kind) == (variant, kind)]
+        for kind in sorted({outcome.kind for outcome in outcomes}):
+            some = [outcome for outcome in outcomes if (outcome.variant, outcome.kind) == (variant, kind)]
             if some:
                 yield f"{variant:6} {kind:9} {_share(some)}"
     yield f"all: {_share(outcomes)} (goal: 95 %)"
-    wrong = [one for one in outcomes if one.began_wrong]
-    through = sum(one.passed and not one.slipped for one in wrong)
-    yield f"wrong first answers: {len(wrong)}, let through {sum(one.slipped for one in wrong)}, mended {through}"
-    yield f"requests after the code was right: {sum(one.requests_after for one in outcomes)} (goal: 0)"
-    once = [one for one in outcomes if one.judged == 1 and one.bare_cpu_s]
+    wrong = [outcome for outcome in outcomes if outcome.began_wrong]
+    through = sum(outcome.passed and not outcome.slipped for outcome in wrong)
+    yield (
+        f"wrong first answers: {len(wrong)}, let through {sum(outcome.slipped for outcome in wrong)}, mended {through}"
+    )
+    yield f"requests after the code was right: {sum(outcome.requests_after for outcome in outcomes)} (goal: 0)"
+    once = [outcome for outcome in outcomes if outcome.judged == 1 and outcome.bare_cpu_s]
     if once:
-        cpu, bare, base = (sum(getattr(one, name) for one in once) for name in ("cpu_s", "bare_cpu_s", "base_cpu_s"))
-        wall, bare_wall = (sum(getattr(one, name) for one in once) for name in ("wall_s", "bare_wall_s"))
-        within = sum(one.cpu_s <= 1.5 * one.bare_cpu_s + one.base_cpu_s for one in once)
+        cpu, bare, base = (
+            sum(getattr(outcome, name) for outcome in once) for name in ("cpu_s", "bare_cpu_s", "base_cpu_s")
+        )
+        wall, bare_wall = (sum(getattr(outcome, name) for outcome in once) for name in ("wall_s", "bare_wall_s"))
+        within = sum(outcome.cpu_s <= 1.5 * outcome.bare_cpu_s + outcome.base_cpu_s for outcome in once)
         yield (
             f"judged once ({len(once)}): processors {cpu:.0f} s, bare {bare:.0f} s and base {base:.0f} s: "
             f"{cpu / bare:.2f} bare runs ({within} within 1.5 and one of the base); by the clock {wall:.0f} s, "
             f"bare {bare_wall:.0f} s: {wall / bare_wall:.2f}"
         )
-    yield f"labels of what passed: {dict(Counter(one.label for one in outcomes if one.passed))}"
-    for one in outcomes:
-        for refusal in dict.fromkeys(one.refusals):
-            pinned = f" (pinned by {', '.join(one.pinned[:3])})" if one.pinned else ""
-            yield f"refused: {one.case} {one.variant}{pinned}: {' '.join(refusal.split())[:600]}"
+    yield f"labels of what passed: {dict(Counter(outcome.label for outcome in outcomes if outcome.passed))}"
+    for outcome in outcomes:
+        for refusal in dict.fromkeys(outcome.refusals):
+            pinned = f" (pinned by {', '.join(outcome.pinned[:3])})" if outcome.pinned else ""
+            yield f"refused: {outcome.case} {outcome.variant}{pinned}: {' '.join(refusal.split())[:600]}"
 
 
 def _share(some: Sequence[Outcome]) -> str:
-    right = [one for one in some if not one.slipped]
-    at_once = sum(one.at_once for one in right)
-    late = sum(one.passed and not one.at_once for one in right)
+    right = [outcome for outcome in some if not outcome.slipped]
+    at_once = sum(outcome.at_once for outcome in right)
+    late = sum(outcome.passed and not outcome.at_once for outcome in right)
     words = f"right answers {len(right)}, passed at once {at_once} ({at_once / max(1, len(right)):.0%})"
     return f"{words}, later {late}, never {len(right) - at_once - late}"
 
@@ -564,12 +568,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     a = parser.parse_args()
     script, outcomes = Script(), list[Outcome]()
-    with tempfile.TemporaryDirectory(prefix="real-") as place, WireServer(script) as server:
+    with tempfile.TemporaryDirectory(prefix="real-") as root, WireServer(script) as server:
         settings = settings_for(server, WORKER_COUNT="1", RECALL_LIMIT="0", MAX_RETRIES="1")
-        daemon = Daemon(Path(place, "home"), settings)
+        daemon = Daemon(Path(root, "home"), settings)
         with processor_group(daemon) as group:
             for given, listed in zip(a.lists[::2], a.lists[1::2], strict=True):
-                folder = Path(place, given.resolve().name)
+                folder = Path(root, given.resolve().name)
                 clone = folder / given.resolve().name
                 subprocess.run(["git", "clone", "-q", "--no-local", given, clone], check=True)
                 rows = [json.loads(line) for line in listed.read_text().splitlines()][: a.most]
@@ -579,7 +583,7 @@ def main() -> None:
                             outcomes.append(work(daemon, script, clone, case, variant, group))
                             print(describe(outcomes[-1]), flush=True)
                             if a.json:
-                                a.json.write_text(json.dumps([asdict(one) for one in outcomes], indent=1))
+                                a.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1))
     print("\n".join(summary(outcomes)))
 
 

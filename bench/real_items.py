@@ -43,17 +43,17 @@ class Item:
 
 def read_items(words: str) -> list[Item]:
     """Read the items of a list: `humaneval:60-99`, `own`, `own:edit`, by commas."""
-    found = list[Item]()
+    items = list[Item]()
     for word in words.split(","):
         name, _, part = word.partition(":")
         if name == "humaneval":
             first, _, last = part.partition("-")
-            found += read_humaneval()[int(first or 0) : int(last or first or 163) + 1]
+            items += read_humaneval()[int(first or 0) : int(last or first or 163) + 1]
         elif name == "own":
-            found += [item for item in read_own() if part in item.id]
+            items += [item for item in read_own() if part in item.id]
         else:
             raise SystemExit(f"--items: {word!r} is neither humaneval:FIRST-LAST nor own")
-    return found
+    return items
 
 
 def read_own() -> list[Item]:

@@ -118,7 +118,7 @@ class Maker:
         self, repo: Path, checkout: Checkout, trees: GitManager, dice: random.Random, packages: tuple[str, ...]
     ) -> None:
         self._repo, self._checkout, self._trees, self._dice, self._packages = repo, checkout, trees, dice, packages
-        self._made, self._imports = 0, ImportCache()
+        self._entry_count, self._imports = 0, ImportCache()
 
     def of_release(self, old: str, new: str, count: int) -> Iterator[Entry]:
         """So many entries, or fewer, of what changed between two commits."""
@@ -139,14 +139,14 @@ class Maker:
         for part in _parts(before, after, code, added):
             if count <= 0 or not wanted:
                 return
-            made = self._taken(old, part, suites, wanted, stood, notes)
-            if made:
-                entry, now = made
+            entry_and_tests = self._take_part(old, part, suites, wanted, stood, notes)
+            if entry_and_tests:
+                entry, now = entry_and_tests
                 wanted -= now
                 count -= 1
                 yield entry
 
-    def _taken(
+    def _take_part(
         self, old: str, part: Part, suites: Mapping[str, str], wanted: Collection[str], stood: Ran, notes: Sequence[str]
     ) -> tuple[Entry, frozenset[str]] | None:
         """An entry of one part, and the tests that it lets pass."""
@@ -157,23 +157,23 @@ class Maker:
         if not mended:
             return None
         still = {functions.bare_id(test) for test in ran.failing}
-        kept = {path: _without(path, text, still) for path, text in suites.items()}
-        self._checkout.put(kept)
-        now = self._checkout.run({*self._reached(old, part.files), *_suites(kept)})
+        remaining = {path: _without(path, text, still) for path, text in suites.items()}
+        self._checkout.put(remaining)
+        now = self._checkout.run({*self._find_reached(old, part.files), *_suites(remaining)})
         same = {test for test in stood.passing if test in now.ended}
         if now.failing - stood.failing or not same <= now.passing or not mended <= now.passing:
             return None
         text = next((line for line in notes if any(word in line for word in re.findall(r"\w{5,}", part.about))), "")
         description = text or f"Make these tests pass: {', '.join(sorted(mended)[:4])}"
-        return self._entry(old, {**kept, **part.files}, f"{description} ({part.about})", "release"), mended
+        return self._entry(old, {**remaining, **part.files}, f"{description} ({part.about})", "release"), mended
 
-    def written(self, tip: str, count: int) -> Iterator[Entry]:
+    def write_anew(self, tip: str, count: int) -> Iterator[Entry]:
         """So many entries whose commit writes a function anew, with its tests."""
         texts = self._texts(tip)
-        for path, name, empty, doc in self._drawn(_functions(texts)):
+        for path, name, empty, doc in self._draw(_functions(texts)):
             if count <= 0:
                 return
-            broken = self._broken(tip, texts, path, empty)
+            broken = self._find_broken(tip, texts, path, empty)
             bare = {functions.bare_id(test) for test in broken}
             if not broken:
                 continue
@@ -187,54 +187,54 @@ class Maker:
             count -= 1
             yield self._entry(base, restored, f"Write the body of {name} in {path}: {doc}", "written")
 
-    def mended(self, tip: str, count: int) -> Iterator[Entry]:
+    def take_faults_out(self, tip: str, count: int) -> Iterator[Entry]:
         """So many entries whose commit takes a fault out that existing tests notice."""
         texts = self._texts(tip)
-        found = (
+        faults = (
             (path, name, make)
             for path, text in texts.items()
             if _is_code(path)
             for name, fault, make in mutate(path, text, range(1, text.count("\n") + 2))
             if fault.rank <= LIKELY
         )
-        for path, name, make in self._drawn(found):
+        for path, name, make in self._draw(faults):
             if count <= 0:
                 return
-            if (mutant := make()) and (broken := self._broken(tip, texts, path, mutant)):
+            if (mutant := make()) and (broken := self._find_broken(tip, texts, path, mutant)):
                 base = self._commit(tip, {path: mutant}, f"Change {name}")
                 tests = ", ".join(sorted({functions.bare_id(test) for test in broken})[:3])
                 text = f"{name} in {path} gives wrong results, as {tests} shows. Mend it."
                 count -= 1
                 yield self._entry(base, {path: texts[path]}, text, "mended")
 
-    def _drawn(self, found: Iterator[_Row]) -> list[_Row]:
-        rows = list(found)
+    def _draw(self, faults: Iterator[_Row]) -> list[_Row]:
+        rows = list(faults)
         self._dice.shuffle(rows)
         return rows[:80]
 
-    def _broken(self, tip: str, texts: Mapping[str, str], path: str, text: str) -> frozenset[str]:
+    def _find_broken(self, tip: str, texts: Mapping[str, str], path: str, text: str) -> frozenset[str]:
         """The tests that fail with this text of a file and not without; empty where that is no task."""
         self._checkout.at(tip)
         stood = self._stood(tip, [each for each in texts if _is_suite(each)])
         self._checkout.put({path: text})
-        suites = self._reached(tip, [path])
+        suites = self._find_reached(tip, [path])
         ran = self._checkout.run(suites, SPARE_CPU_S + LONGER * stood.cpu_s)
         broken = ran.failing & stood.passing
-        whole = sum(test.partition("::")[0] in suites for test in stood.ended)
-        fit = 0 < len(broken) <= BROKEN_AT_MOST and len(ran.ended) == whole
+        test_count = sum(test.partition("::")[0] in suites for test in stood.ended)
+        fit = 0 < len(broken) <= BROKEN_AT_MOST and len(ran.ended) == test_count
         return broken if fit else frozenset()
 
-    def _reached(self, commit: str, paths: Collection[str]) -> frozenset[str]:
+    def _find_reached(self, commit: str, paths: Collection[str]) -> frozenset[str]:
         """The test files of a commit that can see one of these."""
         tree = self._trees.open(str(self._repo), commit, 1, "bench", datetime.now(UTC)).tree
         return dependants(tree, paths, self._imports)
 
     def _stood(self, tip: str, suites: Collection[str]) -> Ran:
-        if self._known[0] != tip:
-            self._known = tip, self._checkout.run(suites)
-        return self._known[1]
+        if self._last_run[0] != tip:
+            self._last_run = tip, self._checkout.run(suites)
+        return self._last_run[1]
 
-    _known: tuple[str, Ran] = ("", Ran())
+    _last_run: tuple[str, Ran] = ("", Ran())
 
     def _texts(self, commit: str) -> dict[str, str]:
         self._checkout.at(commit)
@@ -244,8 +244,8 @@ class Maker:
 
     def _entry(self, base: str, files: Mapping[str, str | None], description: str, kind: str) -> Entry:
         commit = self._commit(base, files, description)
-        git(self._repo, "branch", "-f", f"entry-{self._made}", commit)
-        self._made += 1
+        git(self._repo, "branch", "-f", f"entry-{self._entry_count}", commit)
+        self._entry_count += 1
         print(f"  {kind}: {description[:110]}", flush=True)
         return Entry(commit=commit, description=description, kind=kind, packages=self._packages)
 
@@ -299,12 +299,12 @@ def _hunks(path: str, before: str, after: str) -> Iterator[Part]:
 
 def _around(text: str, line: int) -> str:
     """The innermost function or class at a line."""
-    found = [
+    nodes = [
         node for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]  # fmt: skip
-    return max(found, key=lambda node: node.lineno).name if found else "the module"
+    return max(nodes, key=lambda node: node.lineno).name if nodes else "the module"
 
 
 def _new_lines(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
@@ -325,8 +325,8 @@ def _functions(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
             lines = text.splitlines(keepends=True)
             first, last = node.body[1], node.body[-1]
             pad = " " * first.col_offset
-            kept = lines[: first.lineno - 1], lines[last.end_lineno or last.lineno :]
-            empty = "".join([*kept[0], f"{pad}raise NotImplementedError\n", *kept[1]])
+            around = lines[: first.lineno - 1], lines[last.end_lineno or last.lineno :]
+            empty = "".join([*around[0], f"{pad}raise NotImplementedError\n", *around[1]])
             yield path, node.name, empty, " ".join(doc.split("\n\n")[0].split())
 
 
@@ -334,10 +334,10 @@ def download(package: str, version: str, folder: Path, pip: str) -> Path:
     """The unpacked sources of a release."""
     words = ["download", "-q", "--no-binary", ":all:", "--no-deps", "--no-build-isolation", "-d", str(folder)]
     subprocess.run([pip, *words, f"{package}=={version}"], check=True, capture_output=True)
-    (found,) = [path for path in folder.glob("*.tar.gz") if re.search(rf"-{re.escape(version)}\.tar", path.name)]
-    with tarfile.open(found) as archive:
+    (tarball,) = [path for path in folder.glob("*.tar.gz") if re.search(rf"-{re.escape(version)}\.tar", path.name)]
+    with tarfile.open(tarball) as archive:
         archive.extractall(folder, filter="data")
-    return folder / found.name.removesuffix(".tar.gz")
+    return folder / tarball.name.removesuffix(".tar.gz")
 
 
 def history(repo: Path, package: str, versions: Sequence[str], pip: str) -> list[str]:
@@ -350,8 +350,8 @@ def history(repo: Path, package: str, versions: Sequence[str], pip: str) -> list
         for path in repo.iterdir():
             if path.name != ".git":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-        with tempfile.TemporaryDirectory() as place:
-            release = download(package, version, Path(place), pip)
+        with tempfile.TemporaryDirectory() as folder:
+            release = download(package, version, Path(folder), pip)
             skipped = shutil.ignore_patterns("*.egg-info", "PKG-INFO")
             shutil.copytree(release, repo, dirs_exist_ok=True, ignore=skipped, symlinks=True)
         git(repo, "add", "-A", "--force")
@@ -360,26 +360,28 @@ def history(repo: Path, package: str, versions: Sequence[str], pip: str) -> list
     return commits
 
 
-def make(folder: Path, package: str, known: Known, entries: int, seed: int, pip: str) -> list[Entry]:
+def make(folder: Path, package: str, source: Known, entries: int, seed: int, pip: str) -> list[Entry]:
     """The entries of a repository that is made in a folder."""
     repo = (folder / package).resolve()
-    commits = history(repo, package, known.versions.split(), pip)
-    with tempfile.TemporaryDirectory() as place:
-        python = plain_environment(Path(place, "plain"), open_runtime(ROOT / ".runner"))
-        install(python, known.need)
-        checkout = Checkout(repo, Path(place, "tree"), python)
-        trees = GitManager(workspace=Path(place, "trees"), author=Author(), auto_push=False, emit=lambda _event: None)
-        maker = Maker(repo, checkout, trees, random.Random(seed), known.need)
-        found = list[Entry]()
-        for old, new in reversed(list(pairwise(commits if "release" in known.kinds else ()))):
-            found += maker.of_release(old, new, (entries + 1) // 2 - len(found))
-        if "written" in known.kinds:
-            found += maker.written(commits[-1], (entries - len(found)) // (2 if "mended" in known.kinds else 1))
-        if "mended" in known.kinds:
-            found += maker.mended(commits[-1], entries - len(found))
+    commits = history(repo, package, source.versions.split(), pip)
+    with tempfile.TemporaryDirectory() as scratch:
+        python = plain_environment(Path(scratch, "plain"), open_runtime(ROOT / ".runner"))
+        install(python, source.need)
+        checkout = Checkout(repo, Path(scratch, "tree"), python)
+        trees = GitManager(workspace=Path(scratch, "trees"), author=Author(), auto_push=False, emit=lambda _event: None)
+        maker = Maker(repo, checkout, trees, random.Random(seed), source.need)
+        entry_list = list[Entry]()
+        for old, new in reversed(list(pairwise(commits if "release" in source.kinds else ()))):
+            entry_list += maker.of_release(old, new, (entries + 1) // 2 - len(entry_list))
+        if "written" in source.kinds:
+            entry_list += maker.write_anew(
+                commits[-1], (entries - len(entry_list)) // (2 if "mended" in source.kinds else 1)
+            )
+        if "mended" in source.kinds:
+            entry_list += maker.take_faults_out(commits[-1], entries - len(entry_list))
         trees.close()
         git(repo, "worktree", "remove", "--force", str(checkout.folder))
-    return found
+    return entry_list
 
 
 def main() -> None:
@@ -397,13 +399,13 @@ def main() -> None:
         package, _, versions = given.partition("==")
         if not versions and package not in KNOWN:
             parser.error(f"{package}: name its versions, as in {package}==1.0 1.1")
-        known = KNOWN.get(package, Known(versions=versions, kinds=get_args(Kind)))
-        known = replace(
-            known, versions=versions or known.versions, kinds=tuple(a.kinds or known.kinds),
-            need=known.need if a.need is None else tuple(a.need),
+        source = KNOWN.get(package, Known(versions=versions, kinds=get_args(Kind)))
+        source = replace(
+            source, versions=versions or source.versions, kinds=tuple(a.kinds or source.kinds),
+            need=source.need if a.need is None else tuple(a.need),
         )  # fmt: skip
         print(package, flush=True)
-        entries = make(a.folder, package, known, a.entries, a.seed, a.pip)
+        entries = make(a.folder, package, source, a.entries, a.seed, a.pip)
         rows = "".join(json.dumps(asdict(entry)) + "\n" for entry in entries)
         (a.folder / f"{package}.jsonl").write_text(rows)
 

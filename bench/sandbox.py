@@ -86,7 +86,7 @@ def judge_change(sandbox: Sandbox, folder: Path) -> Run:
 
 
 @asynccontextmanager
-async def pooled(folder: Path) -> AsyncIterator[Sandbox]:
+async def open_pool(folder: Path) -> AsyncIterator[Sandbox]:
     """Nested sandboxes, started ahead of need."""
     async with open_it("nested", folder) as nested:
         pool = Pool(nested, size=2)  # type: ignore[arg-type] # nested sandboxes can be begun
@@ -103,7 +103,7 @@ async def measure(rounds: int, names: list[str]) -> dict[str, list[float]]:
             async with open_it(name, folder) as sandbox:
                 if name != "nested":
                     runs[f"{name}, cold"] = judge_change(sandbox, folder)
-        async with open_it("nested", folder) as nested, pooled(folder) as pool:
+        async with open_it("nested", folder) as nested, open_pool(folder) as pool:
             runs |= {
                 "nested, on demand": judge_change(nested, folder),
                 "nested, pool (default)": judge_change(pool, folder),
@@ -126,7 +126,7 @@ def main() -> None:
     times = asyncio.run(measure(a.rounds, [name for name in ISOLATIONS if name not in a.without]))
     print(f"{'':24} {'ms':>7} {'of bare':>8}   (medians of {a.rounds} rounds)")
     for name, taken in times.items():
-        ratio = statistics.median(mine / plain for mine, plain in zip(taken, times["bare"], strict=True))
+        ratio = statistics.median(mine / bare for mine, bare in zip(taken, times["bare"], strict=True))
         print(f"{name:24} {1000 * statistics.median(taken):7.0f} {ratio:8.2f}")
     print("goals: bubblewrap cold at most 1.3, the pool below 0.4")
 

@@ -88,7 +88,7 @@ class Again(Scenario):
 class Soaked(Daemon):
     """The daemon of bench/soak_inside.py."""
 
-    def _spawned(self) -> subprocess.Popen[bytes]:
+    def _spawn(self) -> subprocess.Popen[bytes]:
         with (self.home / "daemon.out").open("ab") as out:
             return subprocess.Popen(
                 [sys.executable, str(ROOT / "bench" / "soak_inside.py")],
@@ -108,13 +108,13 @@ class Soaked(Daemon):
         """Read the resources that the daemon uses now."""
         assert self.process
         proc = Path(f"/proc/{self.process.pid}")
-        said = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines() if ":" in line)
+        status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines() if ":" in line)
         sizes = {name: _megabytes(self.home / name) for name in ("db", "logs", "workspace")}
         backups = _megabytes(self.home / "db" / "backups")
         return Use(
-            memory_mb=int(said["VmRSS"].split()[0]) / 1024,
+            memory_mb=int(status["VmRSS"].split()[0]) / 1024,
             descriptors=len(list((proc / "fd").iterdir())),
-            threads=int(said["Threads"]),
+            threads=int(status["Threads"]),
             processes=sum(len(file.read_text().split()) for file in (proc / "task").glob("*/children")),
             database_mb=sizes["db"] - backups,
             backups_mb=backups,
@@ -213,15 +213,15 @@ def table(uses: list[Use], grown: Mapping[str, float]) -> str:
     return "\n".join(lines)
 
 
-def run(folder: Path, said: Any) -> Soak:
+def run(folder: Path, options: Any) -> Soak:
     """Soak in a folder."""
     scenario = Again()
     with WireServer(scenario.reply) as server:
         daemon = Soaked(folder / "home", settings_for(server, **SETTINGS))
         with daemon:
             daemon.wait(daemon.submit(**scenario.task(FILES)))
-            soak, began = Soak(daemon, scenario, said.tasks_a_day), time.monotonic()
-            while len(soak.uses) < said.weeks or time.monotonic() - began < said.minutes * 60:
+            soak, began = Soak(daemon, scenario, options.tasks_a_day), time.monotonic()
+            while len(soak.uses) < options.weeks or time.monotonic() - began < options.minutes * 60:
                 soak.week()
                 server.requests.clear()
                 print(f"week {len(soak.uses)}: {soak.uses[-1]} {soak.wrong}", file=sys.stderr, flush=True)
@@ -234,9 +234,9 @@ def main() -> int:
     words.add_argument("--minutes", type=float, default=60.0)
     words.add_argument("--weeks", type=int, default=20)
     words.add_argument("--tasks-a-day", type=int, default=4)
-    said = words.parse_args()
+    options = words.parse_args()
     with tempfile.TemporaryDirectory(prefix="nightshift-soak-", ignore_cleanup_errors=True) as folder:
-        soak = run(Path(folder), said)
+        soak = run(Path(folder), options)
     grown = slopes(soak.uses)
     print(table(soak.uses, grown))
     wrong = soak.wrong + [

@@ -54,7 +54,7 @@ class Crowd:
 
     def __init__(self, port: int, count: int) -> None:
         self._selector = selectors.DefaultSelector()
-        self.clients = [self._joined(port) for _ in range(count)]
+        self.clients = [self._join(port) for _ in range(count)]
         self.took_ms: list[float] = []
         waiting = {id(client) for client in self.clients}
         while waiting:
@@ -62,12 +62,12 @@ class Crowd:
                 self._read(key.data)
                 waiting.discard(id(key.data))
 
-    def _joined(self, port: int) -> Client:
-        made = socket.create_connection(("127.0.0.1", port), timeout=10)
-        made.sendall(f"GET /api/logs/stream HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
-        made.setblocking(False)
-        client = Client(made)
-        self._selector.register(made, selectors.EVENT_READ, client)
+    def _join(self, port: int) -> Client:
+        connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+        connection.sendall(f"GET /api/logs/stream HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        connection.setblocking(False)
+        client = Client(connection)
+        self._selector.register(connection, selectors.EVENT_READ, client)
         return client
 
     def listen(self, done: Any, wall_s: float) -> None:
@@ -86,9 +86,9 @@ class Crowd:
             self._selector.unregister(client.socket)
             return
         now = time.monotonic_ns()
-        whole, mark, client.rest = (client.rest + data).rpartition(b"\n\n")
-        client.ended |= END in whole + mark
-        for match in STAMP.finditer(whole):
+        events, mark, client.rest = (client.rest + data).rpartition(b"\n\n")
+        client.ended |= END in events + mark
+        for match in STAMP.finditer(events):
             client.ids.append(int(match[1]))
             self.took_ms.append((now - int(match[2])) / 1e6)
 
@@ -137,27 +137,27 @@ def one_round(folder: Path, clients: int, rate: float, seconds: float) -> dict[s
     crowd = Crowd(server.port, clients)
     server.ask(f"emit {events} {rate}")
     crowd.listen(lambda: len(crowd.took_ms) >= events * clients, seconds + 20)
-    told = server.answer()
+    answer = server.answer()
     expected = sorted({each for client in crowd.clients for each in client.ids})
-    whole = sum(client.ids == expected for client in crowd.clients)
-    found = {
-        "delivered": len(crowd.took_ms) / (events * clients), "in_order": whole / clients,
+    ordered_count = sum(client.ids == expected for client in crowd.clients)
+    figures = {
+        "delivered": len(crowd.took_ms) / (events * clients), "in_order": ordered_count / clients,
         "p50_ms": statistics.median(crowd.took_ms), "p99_ms": p99(crowd.took_ms), "worst_ms": max(crowd.took_ms),
-        "share": told["share"], "lag_p50_ms": statistics.median(told["late_s"]) * 1e3,
-        "lag_p99_ms": p99(told["late_s"]) * 1e3,
+        "share": answer["share"], "lag_p50_ms": statistics.median(answer["late_s"]) * 1e3,
+        "lag_p99_ms": p99(answer["late_s"]) * 1e3,
     }  # fmt: skip
     crowd.leave()
     time.sleep(3)
     server.ask("clients")
-    found["left"] = max(server.answer().values())
+    figures["left"] = max(server.answer().values())
     crowd = Crowd(server.port, clients)
     server.ask("stop")
     crowd.listen(lambda: all(client.ended for client in crowd.clients), 10)
-    found["stop_s"] = server.answer()["stop_s"]
-    found["told_the_end"] = sum(client.ended for client in crowd.clients) / clients
+    figures["stop_s"] = server.answer()["stop_s"]
+    figures["told_the_end"] = sum(client.ended for client in crowd.clients) / clients
     crowd.leave()
     server.close()
-    return found
+    return figures
 
 
 def main() -> None:
@@ -171,9 +171,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="nightshift-sse-") as folder:
         for number in range(asked.rounds):
             before = os.getloadavg()[0]
-            found = one_round(Path(folder) / str(number), asked.clients, asked.rate, asked.seconds)
+            figures = one_round(Path(folder) / str(number), asked.clients, asked.rate, asked.seconds)
             print(f"round {number + 1} (load {before:.1f} before, {os.getloadavg()[0]:.1f} after)")
-            for name, value in found.items():
+            for name, value in figures.items():
                 aim = f"aim {AIMS[name]:g}" if name in AIMS else ""
                 print(f"  {name:14} {value:9.3f}  {aim}", flush=True)
 

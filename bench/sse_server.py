@@ -82,8 +82,8 @@ async def emit(events: Any, count: int, rate: float) -> None:
     await asyncio.wrap_future(events.catch_up())
 
 
-def tell(**said: object) -> None:
-    sys.stdout.write(json.dumps(said) + "\n")
+def tell(**values: object) -> None:
+    sys.stdout.write(json.dumps(values) + "\n")
     sys.stdout.flush()
 
 

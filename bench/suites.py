@@ -161,7 +161,9 @@ async def compare(repo: Path, environments: Environments, suite: SuiteRunner, ma
     await environments.make(tree, environment)
     runtime = open_runtime(ROOT / ".runner", programs=list_installed_programs())
     shown = await environments.runtime_for(runtime, tree, environment.digest)
-    layers = [layer for layer in environments.kept() if any(mount.host.name == layer.name for mount in shown.mounts)]
+    layers = [
+        layer for layer in environments.list_parts() if any(mount.host.name == layer.name for mount in shown.mounts)
+    ]
     packages = [f"{name}=={version}" for layer in layers for name, version in layer.packages.items()]
     outside = await asyncio.to_thread(run_outside, repo, runtime, packages)
     job = SuiteJob(base=tree, change={}, environment=environment.digest, limits=LIMITS)

@@ -5,25 +5,25 @@ from examples.stock import Stock
 
 def stock(**goods: int) -> Stock:
     """A stock with some goods."""
-    made = Stock()
+    shelf = Stock()
     for name, count in goods.items():
-        made.put(name, count)
-    return made
+        shelf.put(name, count)
+    return shelf
 
 
 def test_put() -> None:
     """Goods add up."""
-    made = stock(nuts=3)
-    made.put("nuts", 4)
-    assert made.goods == {"nuts": 7}
+    shelf = stock(nuts=3)
+    shelf.put("nuts", 4)
+    assert shelf.goods == {"nuts": 7}
 
 
 def test_take() -> None:
     """All may be taken, but no more."""
-    made = stock(nuts=3)
-    assert not made.take("nuts", 4)
-    assert made.take("nuts", 3)
-    assert made.goods == {"nuts": 0}
+    shelf = stock(nuts=3)
+    assert not shelf.take("nuts", 4)
+    assert shelf.take("nuts", 3)
+    assert shelf.goods == {"nuts": 0}
 
 
 def test_move() -> None:

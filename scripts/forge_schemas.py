@@ -48,53 +48,53 @@ Excerpt = dict[str, Any]
 
 def of_openapi(text: str, wanted: tuple[str, ...]) -> Excerpt:
     """The operations of an OpenAPI description."""
-    whole = json.loads(text)
+    document = json.loads(text)
     operations = {}
     for name in wanted:
         method, path = name.split(" ")
-        found = whole["paths"][path][method.lower()]
-        shared = whole["paths"][path].get("parameters", [])
-        parameters = [_resolve(whole, each) for each in (*shared, *found.get("parameters", []))]
-        body = found.get("requestBody", {})
+        operation = document["paths"][path][method.lower()]
+        shared = document["paths"][path].get("parameters", [])
+        parameters = [_resolve(document, each) for each in (*shared, *operation.get("parameters", []))]
+        body = operation.get("requestBody", {})
         operations[name] = {
             "query": {each["name"]: _schema(each["schema"]) for each in parameters if each["in"] == "query"},
-            "body": _content(whole, body),
-            "answers": {status: _content(whole, each) for status, each in found["responses"].items()},
+            "body": _content(document, body),
+            "answers": {status: _content(document, each) for status, each in operation["responses"].items()},
         }
-    return {"operations": operations, "components": _closure(operations, whole["components"]["schemas"], _schema)}
+    return {"operations": operations, "components": _closure(operations, document["components"]["schemas"], _schema)}
 
 
-def _content(whole: Mapping[str, Any], said: Mapping[str, Any]) -> Any:
+def _content(document: Mapping[str, Any], body: Mapping[str, Any]) -> Any:
     """The schema of a body or an answer; None where it has none."""
-    content = _resolve(whole, said).get("content", {})
+    content = _resolve(document, body).get("content", {})
     return _schema(content["application/json"]["schema"]) if "application/json" in content else None
 
 
-def _resolve(whole: Mapping[str, Any], said: Mapping[str, Any]) -> Any:
-    if "$ref" not in said:
-        return said
-    found: Any = whole
-    for part in said["$ref"].removeprefix("#/").split("/"):
-        found = found[part]
-    return found
+def _resolve(document: Mapping[str, Any], element: Mapping[str, Any]) -> Any:
+    if "$ref" not in element:
+        return element
+    target: Any = document
+    for part in element["$ref"].removeprefix("#/").split("/"):
+        target = target[part]
+    return target
 
 
-def _schema(said: Any) -> Any:
+def _schema(schema: Any) -> Any:
     """A schema of OpenAPI 3.0 as JSON Schema says it, without prose."""
-    if not isinstance(said, Mapping):
-        return [_schema(each) for each in said] if isinstance(said, list) else said
-    if "$ref" in said:
-        return {"$ref": said["$ref"].replace("#/components/schemas/", "#/components/")}
-    made = {name: _schema(part) for name, part in said.items() if name not in PROSE | {"nullable", "properties"}}
-    if "properties" in said:
-        made["properties"] = {name: _schema(part) for name, part in said["properties"].items()}
-    if not said.get("nullable"):
-        return made
-    if isinstance(made.get("type"), str) and not made.keys() & {"allOf", "anyOf", "oneOf"}:
-        if "enum" in made and None not in made["enum"]:  # the description counts on `nullable` alone
-            made["enum"] = [*made["enum"], None]
-        return {**made, "type": [made["type"], "null"]}
-    return {"anyOf": [made, {"type": "null"}]}
+    if not isinstance(schema, Mapping):
+        return [_schema(each) for each in schema] if isinstance(schema, list) else schema
+    if "$ref" in schema:
+        return {"$ref": schema["$ref"].replace("#/components/schemas/", "#/components/")}
+    converted = {name: _schema(part) for name, part in schema.items() if name not in PROSE | {"nullable", "properties"}}
+    if "properties" in schema:
+        converted["properties"] = {name: _schema(part) for name, part in schema["properties"].items()}
+    if not schema.get("nullable"):
+        return converted
+    if isinstance(converted.get("type"), str) and not converted.keys() & {"allOf", "anyOf", "oneOf"}:
+        if "enum" in converted and None not in converted["enum"]:  # the description counts on `nullable` alone
+            converted["enum"] = [*converted["enum"], None]
+        return {**converted, "type": [converted["type"], "null"]}
+    return {"anyOf": [converted, {"type": "null"}]}
 
 
 # --- types that were generated from Swagger
@@ -115,7 +115,7 @@ def of_types(text: str, wanted: tuple[str, ...]) -> Excerpt:
             "body": _type(body[1], "") if body else None,
             "answers": {"2XX": _type(answer[1], "")},
         }
-    return {"operations": operations, "components": _closure(operations, _Interfaces(text), lambda said: said)}
+    return {"operations": operations, "components": _closure(operations, _Interfaces(text), lambda schema: schema)}
 
 
 class _Interfaces(dict[str, Any]):
@@ -129,11 +129,11 @@ class _Interfaces(dict[str, Any]):
             return _type(alias[1], "")
         if enum := re.search(rf"^declare enum {name} {{\n(.*?)^}}", self._text, re.MULTILINE | re.DOTALL):
             return {"enum": re.findall(r'= "(.*?)"', enum[1])}
-        found = re.search(rf"^interface {name} {{\n(.*?)^}}", self._text, re.MULTILINE | re.DOTALL)
-        assert found, name
-        required = re.findall(r"^ {4}(\w+): ", found[1], re.MULTILINE)
-        made: dict[str, Any] = {"type": "object", "properties": dict(_fields(found[1]))}
-        return {**made, "required": required} if required else made
+        match = re.search(rf"^interface {name} {{\n(.*?)^}}", self._text, re.MULTILINE | re.DOTALL)
+        assert match, name
+        required = re.findall(r"^ {4}(\w+): ", match[1], re.MULTILINE)
+        schema: dict[str, Any] = {"type": "object", "properties": dict(_fields(match[1]))}
+        return {**schema, "required": required} if required else schema
 
 
 _FIELD = re.compile(
@@ -142,50 +142,50 @@ _FIELD = re.compile(
 
 
 def _fields(text: str) -> Iterator[tuple[str, Any]]:
-    for found in _FIELD.finditer(text):
-        form = re.search(r"@format (\S+)", found["said"] or "")
-        yield found["name"], _type(found["type"], form[1] if form else "")
+    for match in _FIELD.finditer(text):
+        form = re.search(r"@format (\S+)", match["said"] or "")
+        yield match["name"], _type(match["type"], form[1] if form else "")
 
 
-def _type(said: str, form: str) -> Any:
-    said = said.strip()
-    if said.endswith("[]"):
-        return {"type": "array", "items": _type(said[:-2].strip("()"), form)}
-    if said.startswith(("'", '"')):
-        return {"enum": [each.strip().strip("'\"") for each in said.split("|")]}
-    if said.startswith("Record<string, "):
-        return {"type": "object", "additionalProperties": _type(said[len("Record<string, ") : -1], form)}
-    if said == "number":
+def _type(text: str, form: str) -> Any:
+    text = text.strip()
+    if text.endswith("[]"):
+        return {"type": "array", "items": _type(text[:-2].strip("()"), form)}
+    if text.startswith(("'", '"')):
+        return {"enum": [each.strip().strip("'\"") for each in text.split("|")]}
+    if text.startswith("Record<string, "):
+        return {"type": "object", "additionalProperties": _type(text[len("Record<string, ") : -1], form)}
+    if text == "number":
         return {"type": "integer"} if "int" in form else {"type": "number"}
-    if said == "string":
+    if text == "string":
         return {"type": "string", **({"format": form} if form else {})}
     return {"boolean": {"type": "boolean"}, "object": {"type": "object"}, "any": {}}.get(
-        said, {"$ref": f"#/components/{said}"}
+        text, {"$ref": f"#/components/{text}"}
     )
 
 
 # --- both
 
 
-def _closure(operations: Any, known: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
+def _closure(operations: Any, components: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
     """The components that operations refer to, and those that these refer to."""
-    found: dict[str, Any] = {}
+    closure: dict[str, Any] = {}
     left = set(_name(operations))
     while left:
         name = left.pop()
-        found[name] = read(known[name])
-        left |= set(_name(found[name])) - found.keys()
-    return dict(sorted(found.items()))
+        closure[name] = read(components[name])
+        left |= set(_name(closure[name])) - closure.keys()
+    return dict(sorted(closure.items()))
 
 
-def _name(said: Any) -> Iterator[str]:
-    if isinstance(said, Mapping):
-        if isinstance(said.get("$ref"), str):
-            yield said["$ref"].removeprefix("#/components/")
-        for part in said.values():
+def _name(schema: Any) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        if isinstance(schema.get("$ref"), str):
+            yield schema["$ref"].removeprefix("#/components/")
+        for part in schema.values():
             yield from _name(part)
-    elif isinstance(said, list):
-        for part in said:
+    elif isinstance(schema, list):
+        for part in schema:
             yield from _name(part)
 
 

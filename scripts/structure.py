@@ -39,9 +39,9 @@ class Profile:
         """Turn it on, or off; then what was seen is written down."""
         self._on = not self._on
         if not self._on:
-            found = {"files": len(self.passed), "calls": self.passed.total(), "changes": self.changes}
+            counts = {"files": len(self.passed), "calls": self.passed.total(), "changes": self.changes}
             path = Path(os.environ[RESULT])
-            path.with_suffix(".draft").write_text(json.dumps(found))
+            path.with_suffix(".draft").write_text(json.dumps(counts))
             path.with_suffix(".draft").replace(path)
         self.passed.clear()
         self.changes = 0
@@ -67,7 +67,7 @@ class Profile:
         return self._ours[file]
 
 
-def profiled() -> int:
+def run_profiled() -> int:
     """Run the daemon in this process, under a profile that SIGUSR2 turns on and off."""
     from nightshift.app import main  # noqa: PLC0415 - its parts are loaded under the profile
 
@@ -91,21 +91,21 @@ def walks() -> None:
             daemon.wait(daemon.submit(**job(1)))  # what is loaded or remembered once is not the task's
             assert daemon.process
 
-            def seen() -> dict[str, int]:
+            def read_counts() -> dict[str, int]:
                 daemon.process and daemon.process.send_signal(signal.SIGUSR2)
                 until(result.exists)
-                found: dict[str, int] = json.loads(result.read_text())
+                counts: dict[str, int] = json.loads(result.read_text())
                 result.unlink()
-                return found
+                return counts
 
             daemon.ask("POST", "/api/pause", {})
             daemon.process.send_signal(signal.SIGUSR2)
             task = daemon.submit(**job(2))
-            print("POST /api/task: {files} files, {calls} calls, {changes} changes of file".format(**seen()))
+            print("POST /api/task: {files} files, {calls} calls, {changes} changes of file".format(**read_counts()))
             daemon.process.send_signal(signal.SIGUSR2)
             daemon.ask("POST", "/api/resume", {})
             daemon.wait(task)
-            print("committed task: {files} files, {calls} calls, {changes} changes of file".format(**seen()))
+            print("committed task: {files} files, {calls} calls, {changes} changes of file".format(**read_counts()))
 
 
 def _daemon(home: Path, settings: dict[str, str]) -> Any:
@@ -114,7 +114,7 @@ def _daemon(home: Path, settings: dict[str, str]) -> Any:
     class Profiled(Daemon):
         """The daemon in a process that counts."""
 
-        def _spawned(self) -> subprocess.Popen[bytes]:
+        def _spawn(self) -> subprocess.Popen[bytes]:
             with (self.home / "daemon.out").open("ab") as out:
                 return subprocess.Popen(
                     [sys.executable, __file__, "--inside"],
@@ -131,7 +131,7 @@ def main_() -> int:
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.inside:
-        return profiled()
+        return run_profiled()
     walks()
     return 0
 

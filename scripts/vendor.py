@@ -70,15 +70,15 @@ def relative(text: str) -> str:
         Refused: it imports something that is not vendored.
     """
 
-    def named(match: re.Match[str]) -> str:
+    def relate(match: re.Match[str]) -> str:
         if match[2] not in RELATIVE:
             raise Refused(f"imports {match[2]!r}, which is not vendored")
         return f'{match[1]}"{RELATIVE[match[2]]}"'
 
-    return re.sub(r"""(\bfrom\s*|\bimport\s*)["']([^"'./][^"']*)["']""", named, text)
+    return re.sub(r"""(\bfrom\s*|\bimport\s*)["']([^"'./][^"']*)["']""", relate, text)
 
 
-def layered(text: str) -> str:
+def put_in_layer(text: str) -> str:
     """A stylesheet in the cascade layer `pico`: rules outside of layers win over it, whatever their specificity."""
     return "@layer pico {" + text.removeprefix("\ufeff").replace('@charset "UTF-8";', "") + "}\n"
 
@@ -89,7 +89,7 @@ SOURCES = (
     Source(package="@preact/signals-core", path="dist/signals-core.mjs", copy="signals-core.js", fit=relative),
     Source(package="@preact/signals", path="dist/signals.mjs", copy="signals.js", fit=relative),
     Source(package="htm", path="dist/htm.mjs", copy="htm.js", fit=relative),
-    Source(package="@picocss/pico", path="css/pico.min.css", copy="pico.css", fit=layered),
+    Source(package="@picocss/pico", path="css/pico.min.css", copy="pico.css", fit=put_in_layer),
 )
 
 
@@ -136,8 +136,8 @@ def _replace(folder: Path, work: Path, copies: dict[str, tuple[str, Copied]]) ->
     licences = folder / "licences"
     licences.mkdir(exist_ok=True)
     for package in sorted({source.package for source in SOURCES}):
-        found = next((work / "node_modules" / package).glob("LICENSE*"))
-        shutil.copy(found, licences / f"{package.replace('/', '-').removeprefix('@')}.txt")
+        licence = next((work / "node_modules" / package).glob("LICENSE*"))
+        shutil.copy(licence, licences / f"{package.replace('/', '-').removeprefix('@')}.txt")
     manifest = {name: asdict(copied) for name, (_, copied) in sorted(copies.items())}
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
     shutil.copy(work / "package-lock.json", folder)
@@ -188,9 +188,9 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if not chosen.check:
         vendor(FOLDER, update=chosen.update)
-    found = list(faults(FOLDER))
-    print(*found or ["the vendored files are as pinned"], sep="\n", file=sys.stderr if found else sys.stdout)
-    return 1 if found else 0
+    problems = list(faults(FOLDER))
+    print(*problems or ["the vendored files are as pinned"], sep="\n", file=sys.stderr if problems else sys.stdout)
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def test_some_tests_of_a_file_are_quick_with_all_their_items() -> None:
 
 
 def test_a_folder_is_full_but_for_the_files_and_tests_that_are_named() -> None:
-    file = next(place for place in tiers.TESTS if place.startswith("tests/browser/test_") and tiers.TESTS[place])
+    file = next(path for path in tiers.TESTS if path.startswith("tests/browser/test_") and tiers.TESTS[path])
     beside = f"{NAMED.partition('::')[0]}::test_another"
     assert tiers.full_tier([*PAGES, f"{file}::test_page", NAMED, beside]) == {*PAGES, beside}
 
@@ -79,15 +79,15 @@ def test_nothing_is_left_out_where_everything_is_run(monkeypatch: pytest.MonkeyP
 
 
 def test_every_place_of_the_tables_and_every_known_flaky_test_is_there() -> None:
-    for place in (
+    for location in (
         *(tiers.TESTS.keys() - {NAMED}),
         *tiers.ITEMS,
         *tiers.FIRST,
         *(id_.partition("[")[0] for id_ in read_known(KNOWN)),
     ):
-        path, _, test = place.partition("::")
-        assert (tiers.ROOT / path).exists(), place
-        assert f"def {test}" in (tiers.ROOT / path).read_text() if test else True, place
+        path, _, test = location.partition("::")
+        assert (tiers.ROOT / path).exists(), location
+        assert f"def {test}" in (tiers.ROOT / path).read_text() if test else True, location
 
 
 def test_no_flaky_test_is_added_to_those_that_are_known() -> None:
@@ -108,7 +108,7 @@ def test_the_full_tier_is_run_if_it_is_asked_for(asked: list[str], has_quick: bo
     environment = {name: value for name, value in os.environ.items() if name != "NIGHTSHIFT_TESTS"}
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--collect-only", *words]
     done = subprocess.run(argv, cwd=tiers.ROOT, env=environment, capture_output=True, text=True, check=True)
-    found = {line.partition("[")[0] for line in done.stdout.splitlines() if "::" in line}
+    names = {line.partition("[")[0] for line in done.stdout.splitlines() if "::" in line}
     total = len(re.findall(r"^(?:async )?def test_", (tiers.ROOT / FILE).read_text(), re.MULTILINE))
     quick = tiers.TESTS[FOLDER]
-    assert len(found) == quick * has_quick + (total - quick) * has_full
+    assert len(names) == quick * has_quick + (total - quick) * has_full

@@ -44,13 +44,13 @@ def pairs(folder: Path = FOLDER) -> tuple[Pair, ...]:
     Raises:
         ValueError: a text breaks the form above, or two pairs share a name.
     """
-    found = tuple(
+    all_pairs = tuple(
         pair for path in sorted(folder.glob("*.txt")) for pair in _pairs(path.name, path.read_text(encoding="utf-8"))
     )
-    names = [pair.name for pair in found]
+    names = [pair.name for pair in all_pairs]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"two pairs are called {twice[0]!r}")
-    return found
+    return all_pairs
 
 
 def _pairs(where: str, text: str) -> Iterator[Pair]:
@@ -69,11 +69,11 @@ def _pair(head: str, text: str) -> Pair:
     also, beside, base = dict[str, str](), dict[str, str](), dict[str, str]()
     folders = {"also": also, "beside": beside, "base": base}
     rights, wrongs, packages = list[str](), list[str](), list[str]()
-    for kind, said, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+    for kind, heading, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         if kind in folders:
-            folders[kind][said] = _text(body)
+            folders[kind][heading] = _text(body)
         else:
-            {"right": rights, "wrong": wrongs, "packages": packages}[kind].append(said or _text(body))
+            {"right": rights, "wrong": wrongs, "packages": packages}[kind].append(heading or _text(body))
     if len(rights) != 1:
         raise ValueError(f"has {len(rights)} right answers, not one")
     return Pair(
@@ -95,8 +95,8 @@ def _text(part: str) -> str:
 
 
 def _usual_test_path(path: str) -> str:
-    place = PurePosixPath(path)
-    return f"test_{place.name}" if place.suffix == ".py" else f"test/{place.stem}.test{place.suffix}"
+    source = PurePosixPath(path)
+    return f"test_{source.name}" if source.suffix == ".py" else f"test/{source.stem}.test{source.suffix}"
 
 
 def _wrong(right: str, text: str) -> str:

@@ -42,54 +42,54 @@ def faults(text: str) -> Iterator[Fault]:
     """Every fault that is known for a program, in the order of the text; each text once."""
     tree = ast.parse(text)
     seen = {ast.unparse(tree)}
-    for kind, line, made in _trees(tree):
-        broken = ast.unparse(ast.fix_missing_locations(made))
+    for kind, line, broken_tree in _trees(tree):
+        broken = ast.unparse(ast.fix_missing_locations(broken_tree))
         if broken not in seen and _compiles(broken):
             seen.add(broken)
-            yield Fault(kind=kind, line=line, text=broken + "\n", lost=is_lost(kind, tree, made))
+            yield Fault(kind=kind, line=line, text=broken + "\n", lost=is_lost(kind, tree, broken_tree))
 
 
 def by_kind(text: str) -> dict[str, list[Fault]]:
     """The faults of a program, kind to faults."""
-    found = defaultdict[str, list[Fault]](list)
+    faults_by_kind = defaultdict[str, list[Fault]](list)
     for fault in faults(text):
-        found[fault.kind].append(fault)
-    return dict(found)
+        faults_by_kind[fault.kind].append(fault)
+    return dict(faults_by_kind)
 
 
 def several(text: str, number: int, chance: random.Random) -> Fault | None:
     """A program with faults of different kinds in different places; None where chance finds no such thing."""
     kinds, line, lost = list[str](), 0, False
     for _ in range(number):
-        known = by_kind(text)
-        left = sorted(set(known) - set(kinds))
+        faults_by_kind = by_kind(text)
+        left = sorted(set(faults_by_kind) - set(kinds))
         if not left:
             return None
-        fault = chance.choice(known[kind := chance.choice(left)])
+        fault = chance.choice(faults_by_kind[kind := chance.choice(left)])
         text, line = fault.text, line or fault.line
         kinds.append(kind)
         lost = lost or fault.lost
     return Fault(kind=" + ".join(kinds), line=line, text=text, lost=lost)
 
 
-def same(one: str, other: str) -> bool:
+def same(program: str, other: str) -> bool:
     """Tell whether two programs are the same but for comments and layout."""
     try:
-        return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+        return ast.dump(ast.parse(program)) == ast.dump(ast.parse(other))
     except SyntaxError:
         return False
 
 
 def _trees(tree: ast.Module) -> Iterator[tuple[str, int, ast.Module]]:
     docstrings = set(_docstrings(tree))
-    for place, node in places(tree):
+    for position, node in places(tree):
         line = getattr(node, "lineno", 0)
-        if isinstance(node, ast.expr) and not _within(tree, place, docstrings):
-            for kind, new in _broken_expression(node, _names(tree, place)):
-                yield kind, line, replace(tree, place, new)
+        if isinstance(node, ast.expr) and not _within(tree, position, docstrings):
+            for kind, new in _break_expression(node, _names(tree, position)):
+                yield kind, line, replace(tree, position, new)
         if isinstance(node, ast.stmt) and id(node) not in docstrings:
-            for kind, count, body in _broken_statement(tree, place):
-                yield kind, line, splice(tree, place, count, body)
+            for kind, count, body in _break_statement(tree, position):
+                yield kind, line, splice(tree, position, count, body)
 
 
 def _docstrings(tree: ast.Module) -> Iterator[int]:
@@ -99,14 +99,14 @@ def _docstrings(tree: ast.Module) -> Iterator[int]:
             yield id(node.body[0])
 
 
-def _within(tree: ast.Module, place: Place, holders: set[int]) -> bool:
-    return any(id(at(tree, place[:end])) in holders for end in range(1, len(place) + 1))
+def _within(tree: ast.Module, position: Place, holders: set[int]) -> bool:
+    return any(id(at(tree, position[:end])) in holders for end in range(1, len(position) + 1))
 
 
-def _names(tree: ast.Module, place: Place) -> tuple[str, ...]:
+def _names(tree: ast.Module, position: Place) -> tuple[str, ...]:
     """Variables of the innermost function around a place, in the order of the text."""
-    for end in range(len(place) - 1, -1, -1):
-        holder = at(tree, place[:end])
+    for end in range(len(position) - 1, -1, -1):
+        holder = at(tree, position[:end])
         if isinstance(holder, ast.FunctionDef | ast.AsyncFunctionDef):
             bound = [node.arg for node in ast.walk(holder) if isinstance(node, ast.arg)]
             bound += [n.id for n in ast.walk(holder) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
@@ -144,7 +144,7 @@ _METHODS = (
 )  # fmt: skip
 
 
-def _broken_expression(node: ast.expr, names: Sequence[str]) -> Iterator[ExpressionFault]:
+def _break_expression(node: ast.expr, names: Sequence[str]) -> Iterator[ExpressionFault]:
     """Yield the faults that may take the place of an expression, by kind; `names` are the variables around it."""
     yield from _operators(node)
     yield from _comparisons(node)
@@ -304,7 +304,7 @@ def _put(items: Sequence[T], at: int, new: T) -> list[T]:
 
 
 def _without(node: ast.BoolOp, value: ast.expr) -> ast.expr:
-    left = [one for one in node.values if one is not value]
+    left = [operand for operand in node.values if operand is not value]
     return left[0] if len(left) == 1 else _with(node, values=left)
 
 
@@ -318,26 +318,26 @@ _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _BLOCKS = (ast.For, ast.While, ast.If, ast.With, ast.AsyncFor)
 
 
-def _broken_statement(tree: ast.Module, place: Place) -> Iterator[StatementFault]:
+def _break_statement(tree: ast.Module, position: Place) -> Iterator[StatementFault]:
     """Yield the faults that may begin at a statement: the kind, how many statements are replaced, and by which."""
-    node, inside = at(tree, place), len(place) > 1
+    node, inside = at(tree, position), len(position) > 1
     assert isinstance(node, ast.stmt)
-    following = _following(tree, place)
-    yield from _deleted(node)
+    following = _following(tree, position)
+    yield from _delete(node)
     yield from _returns(node, inside=inside)
     yield from _initial_values(node)
     yield from _branches(node)
-    yield from _reordered(node, following)
+    yield from _reorder(node, following)
 
 
-def _following(tree: ast.Module, place: Place) -> ast.stmt | None:
-    *way, (name, index) = place
+def _following(tree: ast.Module, position: Place) -> ast.stmt | None:
+    *way, (name, index) = position
     assert index is not None
     body = getattr(at(tree, tuple(way)), name)
     return body[index + 1] if index + 1 < len(body) else None
 
 
-def _deleted(node: ast.stmt) -> Iterator[StatementFault]:
+def _delete(node: ast.stmt) -> Iterator[StatementFault]:
     if isinstance(node, ast.Import | ast.ImportFrom):
         yield "import deleted", 1, []
     elif isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], _LEAVES):
@@ -369,11 +369,11 @@ def _initial_values(node: ast.stmt) -> Iterator[StatementFault]:
             )
             for other in others:
                 if other != value or other is None is not value:
-                    yield "initial value", 1, [_assigned(node, ast.Constant(value=other))]
+                    yield "initial value", 1, [_assign(node, ast.Constant(value=other))]
         case ast.Assign(value=ast.List(elts=[]) | ast.Dict(keys=[])):
-            yield "initial value", 1, [_assigned(node, ast.Constant(value=None))]
+            yield "initial value", 1, [_assign(node, ast.Constant(value=None))]
         case ast.Assign(value=ast.Subscript(value=whole)):
-            yield "initial value", 1, [_assigned(node, whole)]
+            yield "initial value", 1, [_assign(node, whole)]
         case ast.AugAssign(op=ast.Add()):
             yield "operator", 1, [ast.AugAssign(target=node.target, op=ast.Sub(), value=node.value)]
         case ast.AugAssign(op=ast.Sub()):
@@ -383,7 +383,7 @@ def _initial_values(node: ast.stmt) -> Iterator[StatementFault]:
         yield "operator", 1, [ast.Assign(targets=[target], value=node.value, lineno=node.lineno)]
 
 
-def _assigned(node: ast.Assign, value: ast.expr) -> ast.stmt:
+def _assign(node: ast.Assign, value: ast.expr) -> ast.stmt:
     return ast.Assign(targets=node.targets, value=value, lineno=node.lineno)
 
 
@@ -396,7 +396,7 @@ def _branches(node: ast.stmt) -> Iterator[StatementFault]:
             yield "else lost", 1, [ast.If(test=node.test, body=node.body, orelse=[]), inner]
 
 
-def _reordered(node: ast.stmt, following: ast.stmt | None) -> Iterator[StatementFault]:
+def _reorder(node: ast.stmt, following: ast.stmt | None) -> Iterator[StatementFault]:
     """Two statements in the wrong order, one that slipped into or out of the block before it."""
     if isinstance(node, _SIMPLE) and isinstance(following, _SIMPLE):
         yield "statements swapped", 2, [following, node]
@@ -445,8 +445,8 @@ def _pieces(tree: ast.Module) -> Iterator[str]:
 def _is_near(piece: str, others: Iterable[str]) -> bool:
     words = _token_texts(piece)
     for other in others:
-        found = _token_texts(other)
-        if len(found) == len(words) and sum(a != b for a, b in zip(words, found, strict=True)) <= 1:
+        other_words = _token_texts(other)
+        if len(other_words) == len(words) and sum(a != b for a, b in zip(words, other_words, strict=True)) <= 1:
             return True
     return False
 

@@ -38,8 +38,8 @@ class Program:
 
 def programs(folder: Path = PROGRAMS) -> tuple[Program, ...]:
     """All programs, in the order of their names."""
-    found = (program for path in folder.glob("*.txt") for program in _programs(path.read_text(encoding="utf-8")))
-    return tuple(sorted(found, key=lambda program: program.name))
+    all_programs = (program for path in folder.glob("*.txt") for program in _programs(path.read_text(encoding="utf-8")))
+    return tuple(sorted(all_programs, key=lambda program: program.name))
 
 
 def _programs(text: str) -> Iterator[Program]:
@@ -49,7 +49,7 @@ def _programs(text: str) -> Iterator[Program]:
         yield Program(name=name, text=program.rstrip() + "\n", tests=tests.rstrip() + "\n")
 
 
-def parted(tests: str, seed: str, share: float) -> tuple[str, str]:
+def part_tests(tests: str, seed: str, share: float) -> tuple[str, str]:
     """The tests to give and those to hide: `share` of the functions, and of the rows of parametrised ones, are given.
 
     Where nothing would be hidden or nothing given, one test is.
@@ -80,8 +80,10 @@ def _only(tests: str, units: set[tuple[str, int | None]]) -> str:
     for node in tree.body:
         if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test"):
             body.append(node)
-        elif (rows := _rows(node)) and (kept := [row for at, row in enumerate(rows) if (node.name, at) in units]):
-            node.decorator_list[0].args[1].elts = kept  # type: ignore[attr-defined] # a call with a list, see _rows
+        elif (rows := _rows(node)) and (
+            chosen_rows := [row for at, row in enumerate(rows) if (node.name, at) in units]
+        ):
+            node.decorator_list[0].args[1].elts = chosen_rows  # type: ignore[attr-defined] # a call with a list, see _rows
             body.append(node)
         elif (node.name, None) in units:
             body.append(node)

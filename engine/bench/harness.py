@@ -88,13 +88,13 @@ class Harness:
     suite: SuiteRunner
     cores: int
 
-    async def repaired(self, row: Row, within_s: float, say: Say = lambda _text: None) -> Outcome:
+    async def repair(self, row: Row, within_s: float, say: Say = lambda _text: None) -> Outcome:
         """Look for a fix of one task, and judge it; never longer than `within_s` seconds, the hidden tests apart."""
         done, started = Outcome(name=row.name, has_hidden=bool(row.hidden)), time.perf_counter()
         change: Change | None = None
         try:
             async with asyncio.timeout(within_s):
-                change = await self._accepted(row, done, started + within_s - JUDGED_S, say)
+                change = await self._find_accepted(row, done, started + within_s - JUDGED_S, say)
         except TimeoutError:
             done.why_not = "out of time"
         except Exception as error:  # noqa: BLE001 (a bench tells what broke and goes on)
@@ -102,10 +102,10 @@ class Harness:
             say(traceback.format_exc())
         done.took_s = time.perf_counter() - started
         if change is not None:
-            done.change, done.hidden_why = change, await self._hidden_why(row, change)
+            done.change, done.hidden_why = change, await self._find_hidden_refusal(row, change)
         return done
 
-    async def judged(self, row: Row, change: Change, held: HeldOut | None = None) -> Verdict:
+    async def judge(self, row: Row, change: Change, held: HeldOut | None = None) -> Verdict:
         """The full verdict on a change, on top of the task's files."""
         spec = row.spec
         job = SuiteJob(
@@ -121,21 +121,21 @@ class Harness:
         )
         return await self.suite.judge(job)
 
-    async def shown(self, row: Row) -> Row:
+    async def show_given(self, row: Row) -> Row:
         """The task as the engine sees it: without what the daemon holds out of its tests."""
         held = await asyncio.to_thread(hold, row.spec, (), SHARE)
         return replace(row, spec=replace(row.spec, tests={**row.spec.tests, **held.shown}))
 
-    async def _accepted(self, row: Row, done: Outcome, end: float, say: Say) -> Change | None:
+    async def _find_accepted(self, row: Row, done: Outcome, end: float, say: Say) -> Change | None:
         """The first finding that the judge accepts."""
         engine = Engine(self.evaluator, self.synthesiser)
         held = await asyncio.to_thread(hold, row.spec, (), SHARE)
         job = self._job(row, held)
-        whole, excluded = row.spec.tests if held.shown else {}, frozenset[str]()
+        whole_tests, excluded = row.spec.tests if held.shown else {}, frozenset[str]()
         while (left := end - time.perf_counter()) > 0:
             problem = Problem(
                 job=job,
-                whole_tests=whole,
+                whole_tests=whole_tests,
                 task_id=1,
                 description=row.spec.description,
                 excluded=excluded,
@@ -145,7 +145,7 @@ class Harness:
             _note(done, finding)
             if finding.change is None:
                 return None
-            verdict = await self.judged(row, finding.change, held.seen() if finding.saw_held_out else held)
+            verdict = await self.judge(row, finding.change, held.seen() if finding.saw_held_out else held)
             if verdict.passed:
                 return finding.change
             done.refused.append(verdict.reason)
@@ -153,13 +153,11 @@ class Harness:
             excluded |= {digest(settle(job.base, {**job.change, **finding.change}))}
         return None
 
-    async def _hidden_why(self, row: Row, change: Change) -> str:
+    async def _find_hidden_refusal(self, row: Row, change: Change) -> str:
         """Say why hidden tests refuse a change; empty where they all pass, or where there are none."""
         if not row.hidden:
             return ""
-        verdict = await self.judged(
-            replace(row, spec=replace(row.spec, tests={**row.spec.tests, **row.hidden})), change
-        )
+        verdict = await self.judge(replace(row, spec=replace(row.spec, tests={**row.spec.tests, **row.hidden})), change)
         fails = [case for case in verdict.results if case.result is not Result.PASSED]
         if verdict.results and not fails:
             return ""
@@ -180,9 +178,11 @@ class Harness:
 
     def _limits(self, row: Row) -> dict[str, Any]:
         """Return the limits of a run of the suite besides its time: those of the task, and else the usual ones here."""
-        said = row.spec.limits
-        kept = {name: value for name in ("memory_mb", "pids", "work_mb") if (value := getattr(said, name)) is not None}
-        return {"cpus": said.cpus or float(self.cores), **kept}
+        limits = row.spec.limits
+        sizes = {
+            name: value for name in ("memory_mb", "pids", "work_mb") if (value := getattr(limits, name)) is not None
+        }
+        return {"cpus": limits.cpus or float(self.cores), **sizes}
 
 
 def _base(spec: TaskSpec) -> FileTree:
@@ -215,10 +215,10 @@ def _on(cores: int) -> Iterator[None]:
 async def harness_on(cores: int, sandbox: str = "auto") -> AsyncIterator[Harness]:
     """A harness whose sandboxes run on so many cores."""
     with _on(cores):
-        async with open_it(sandbox, cores, [PROGRAM]) as (kept, runtime, folder):
+        async with open_it(sandbox, cores, [PROGRAM]) as (resources, runtime, folder):
             staging, mask = folder / "staging", Masker()
-            suite_runs = SuiteRuns(kept.sandbox, runtime, staging, mask=mask)
-            suite = SuiteRunner(kept.sandbox, runtime, emit=lambda _event: None, staging_dir=staging, mask=mask)
+            suite_runs = SuiteRuns(resources.sandbox, runtime, staging, mask=mask)
+            suite = SuiteRunner(resources.sandbox, runtime, emit=lambda _event: None, staging_dir=staging, mask=mask)
             yield Harness(
                 evaluator=SandboxEvaluator(suite_runs),
                 synthesiser=SandboxSynthesiser(suite_runs),

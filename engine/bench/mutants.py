@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from engine.bench.breakage import Fault, by_kind, same, several
-from engine.bench.corpus import Program, parted, programs
+from engine.bench.corpus import Program, part_tests, programs
 from engine.bench.harness import Harness, Outcome, harness_on, middle
 from engine.bench.task_files import Row
-from engine.bench.tasks import shown
+from engine.bench.tasks import describe
 from nightshift.core.tasks.task import TaskSpec
 
 GOAL = 0.9
@@ -50,7 +50,7 @@ class Tried:
 
 def row_of(program: Program, fault: Fault, seed: int) -> Row:
     """The task that a fault makes of a program."""
-    given, hidden = parted(program.tests, f"{seed} {program.name}", GIVEN)
+    given, hidden = part_tests(program.tests, f"{seed} {program.name}", GIVEN)
     spec = TaskSpec(
         description=f"{program.name} is broken; make its tests pass",
         files={program.path: fault.text},
@@ -60,12 +60,12 @@ def row_of(program: Program, fault: Fault, seed: int) -> Row:
     return Row(name=name, spec=spec, hidden={f"test_hidden_{program.name}.py": hidden})
 
 
-def drawn(known: Sequence[Program], faults: int, chance: random.Random) -> tuple[Program, Fault] | None:
+def draw_fault(choices: Sequence[Program], faults: int, chance: random.Random) -> tuple[Program, Fault] | None:
     """A program with a fault, each program and each kind of fault as likely as any other."""
-    program = chance.choice(known)
+    program = chance.choice(choices)
     if faults > 1:
-        found = several(program.text, faults, chance)
-        return (program, found) if found else None
+        fault = several(program.text, faults, chance)
+        return (program, fault) if fault else None
     kinds = by_kind(program.text)
     return program, chance.choice(kinds[chance.choice(sorted(kinds))])
 
@@ -80,17 +80,17 @@ class Draws:
     kind: str = ""
     unseen: int = 0
 
-    async def noticed(self, here: Harness) -> AsyncIterator[tuple[Program, Fault, Row]]:
+    async def find_noticed(self, here: Harness) -> AsyncIterator[tuple[Program, Fault, Row]]:
         """As many faults as are wanted that the tests notice which the engine is shown."""
-        chance, known, seen = random.Random(f"{self.seed} {self.faults}"), programs(), set[str]()
+        chance, choices, seen = random.Random(f"{self.seed} {self.faults}"), programs(), set[str]()
         while len(seen) < self.count:
-            draw = drawn(known, self.faults, chance)
+            draw = draw_fault(choices, self.faults, chance)
             if draw is None or draw[1].text in seen or self.kind not in draw[1].kind:
                 continue
             row = row_of(*draw, self.seed)
-            if (await here.judged(row, {})).passed:
+            if (await here.judge(row, {})).passed:
                 continue
-            if (await here.judged(await here.shown(row), {})).passed:
+            if (await here.judge(await here.show_given(row), {})).passed:
                 self.unseen += 1
                 continue
             seen.add(draw[1].text)
@@ -99,19 +99,19 @@ class Draws:
 
 async def run(draws: Draws, a: argparse.Namespace, out: TextIO | None) -> list[Tried]:
     """Try each fault in turn, and print the outcome at once."""
-    found = list[Tried]()
+    trials = list[Tried]()
     async with harness_on(a.cores, a.sandbox) as here:
-        async for program, fault, row in draws.noticed(here):
-            done = await here.repaired(row, a.within)
+        async for program, fault, row in draws.find_noticed(here):
+            done = await here.repair(row, a.within)
             text = (done.change or {}).get(program.path) or ""
-            found.append(Tried(fault=fault, done=done, restored=same(text, program.text)))
-            print(shown(done), "= the original" if found[-1].restored else "", flush=True)
+            trials.append(Tried(fault=fault, done=done, restored=same(text, program.text)))
+            print(describe(done), "= the original" if trials[-1].restored else "", flush=True)
             if out:
-                print(json.dumps(_kept(program, row, found[-1])), file=out, flush=True)
-    return found
+                print(json.dumps(_make_row(program, row, trials[-1])), file=out, flush=True)
+    return trials
 
 
-def _kept(program: Program, row: Row, tried: Tried) -> dict[str, object]:
+def _make_row(program: Program, row: Row, tried: Tried) -> dict[str, object]:
     """Return a row that a look at a failure needs, and that `engine/bench/tasks.py` takes as a task."""
     done = tried.done
     return {
@@ -129,35 +129,37 @@ def _kept(program: Program, row: Row, tried: Tried) -> dict[str, object]:
     }
 
 
-def report(found: Sequence[Tried], faults: int) -> bool:
+def report(trials: Sequence[Tried], faults: int) -> bool:
     """Print the figures by kind; true when the goal is met."""
     kinds = defaultdict[str, list[Tried]](list)
-    for one in found:
-        kinds["(lost)" if one.fault.lost else one.fault.kind if faults == 1 else f"{faults} faults"].append(one)
+    for trial in trials:
+        kinds["(lost)" if trial.fault.lost else trial.fault.kind if faults == 1 else f"{faults} faults"].append(trial)
     print(f"\n{'kind of fault':22}{'fixed':>10}{'right':>7}{'same':>6}{'median s':>10}{'candidates':>12}")
     for kind in sorted(kinds):
         print(_line(kind, kinds[kind]))
     if len(kinds) > 1:
-        print(_line("all", found))
-    kept = [one for one in found if not one.fault.lost]
-    fixed = [one.done for one in kept if one.done.fixed]
-    share = len(fixed) / len(kept) if kept else 0.0
-    wrong = sum(one.wrong for one in fixed)
+        print(_line("all", trials))
+    rest = [trial for trial in trials if not trial.fault.lost]
+    fixed = [trial.done for trial in rest if trial.done.fixed]
+    share = len(fixed) / len(rest) if rest else 0.0
+    wrong = sum(done.wrong for done in fixed)
     goal = f" (goal {GOAL:.0%})" if faults == 1 else ""
-    print(f"fixed {len(fixed)} of {len(kept)}, {share:.0%}{goal}, in {middle([one.took_s for one in fixed])}; ", end="")
+    print(
+        f"fixed {len(fixed)} of {len(rest)}, {share:.0%}{goal}, in {middle([done.took_s for done in fixed])}; ", end=""
+    )
     print(f"{wrong} of {len(fixed)} fail hidden tests")
-    lost = [one.done.fixed for one in found if one.fault.lost]
+    lost = [trial.done.fixed for trial in trials if trial.fault.lost]
     print(f"besides, {sum(lost)} of {len(lost)} faults that took away what stands nowhere else in the program")
     return share >= GOAL or faults > 1
 
 
-def _line(kind: str, found: Sequence[Tried]) -> str:
-    fixed = sorted((one for one in found if one.done.fixed), key=lambda one: one.done.took_s)
-    right = sum(not one.done.wrong for one in fixed)
-    restored = sum(one.restored for one in fixed)
+def _line(kind: str, trials: Sequence[Tried]) -> str:
+    fixed = sorted((trial for trial in trials if trial.done.fixed), key=lambda trial: trial.done.took_s)
+    right = sum(not trial.done.wrong for trial in fixed)
+    restored = sum(trial.restored for trial in fixed)
     took = f"{fixed[len(fixed) // 2].done.took_s:.1f}" if fixed else "-"
-    tried = sum(one.done.tried for one in found) // len(found)
-    return f"{kind:22}{f'{len(fixed)} of {len(found)}':>10}{right:7}{restored:6}{took:>10}{tried:12}"
+    tried = sum(trial.done.tried for trial in trials) // len(trials)
+    return f"{kind:22}{f'{len(fixed)} of {len(trials)}':>10}{right:7}{restored:6}{took:>10}{tried:12}"
 
 
 def main() -> None:

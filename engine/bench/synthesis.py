@@ -40,7 +40,7 @@ class Row:
     """How one stub went: what was found, whether the first text holds the hidden checks, and the seconds it took."""
 
     task: Task
-    found: SynthesisResult
+    result: SynthesisResult
     holds: bool
     seconds: float
 
@@ -61,7 +61,7 @@ def job_of(task: Task, budget_s: float) -> SynthesisJob:
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[tuple[Sandbox, SandboxSynthesiser]]:
+async def open_sandbox() -> AsyncIterator[tuple[Sandbox, SandboxSynthesiser]]:
     """The strongest sandbox, and the runner in it."""
     prepare(ROOT / ".runner", [PROGRAM])
     runtime = open_runtime(ROOT / ".runner", programs=[PROGRAM])
@@ -77,19 +77,19 @@ async def opened() -> AsyncIterator[tuple[Sandbox, SandboxSynthesiser]]:
 async def row_of(task: Task, budget_s: float, sandbox: Sandbox, runner: SandboxSynthesiser) -> Row:
     """One stub."""
     begun = time.perf_counter()
-    found = await runner.synthesise(job_of(task, budget_s))
+    result = await runner.synthesise(job_of(task, budget_s))
     seconds = time.perf_counter() - begun
-    checks = f"import pytest\n{found.texts[0]}\n{task.tests}{task.hidden}" if found.texts else "raise SystemExit(1)"
+    checks = f"import pytest\n{result.texts[0]}\n{task.tests}{task.hidden}" if result.texts else "raise SystemExit(1)"
     libraries = [mount.host for mount in open_runtime(ROOT / ".runner").mounts if mount.inside.endswith("lib")]
     ran = await run_python(checks, sandbox=sandbox, libraries=libraries)
-    return Row(task=task, found=found, holds=ran.ok, seconds=seconds)
+    return Row(task=task, result=result, holds=ran.ok, seconds=seconds)
 
 
 def line(row: Row) -> str:
     """A row in words."""
-    state = "right" if row.holds else "wrong" if row.found.texts else "-"
+    state = "right" if row.holds else "wrong" if row.result.texts else "-"
     return (
-        f"{row.task.name:18}{state:7}{row.seconds:6.1f} s {row.found.examples:3} examples {row.found.tried:10,} tried"
+        f"{row.task.name:18}{state:7}{row.seconds:6.1f} s {row.result.examples:3} examples {row.result.tried:10,} tried"
     )
 
 
@@ -101,17 +101,17 @@ async def main() -> None:
     parser.add_argument("--show", action="store_true", help="print what was found")
     arguments = parser.parse_args()
     rows = []
-    async with opened() as (sandbox, runner):
+    async with open_sandbox() as (sandbox, runner):
         for task in STUBS:
             if arguments.only not in task.name:
                 continue
             rows.append(await row_of(task, arguments.budget, sandbox, runner))
             print(line(rows[-1]), flush=True)
             if arguments.show:
-                print(textwrap.indent("\n".join(rows[-1].found.texts[:3]) or rows[-1].found.why, "      "))
-    found, right = sum(bool(row.found.texts) for row in rows), sum(row.holds for row in rows)
+                print(textwrap.indent("\n".join(rows[-1].result.texts[:3]) or rows[-1].result.why, "      "))
+    filled, right = sum(bool(row.result.texts) for row in rows), sum(row.holds for row in rows)
     seconds = sum(row.seconds for row in rows)
-    print(f"{len(rows)} stubs: {found} found, of these {right} hold the hidden checks; {seconds:.0f} s")
+    print(f"{len(rows)} stubs: {filled} found, of these {right} hold the hidden checks; {seconds:.0f} s")
 
 
 if __name__ == "__main__":

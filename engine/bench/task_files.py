@@ -62,7 +62,7 @@ def read(path: Path) -> tuple[list[Row], list[BadRow]]:
     return rows, bad
 
 
-def chosen(rows: Collection[Row], only: Collection[str], limit: int | None) -> list[Row]:
+def choose_rows(rows: Collection[Row], only: Collection[str], limit: int | None) -> list[Row]:
     """Those with the wanted names, if any are wanted, and no more than the limit.
 
     Raises:
@@ -73,28 +73,28 @@ def chosen(rows: Collection[Row], only: Collection[str], limit: int | None) -> l
     return [row for row in rows if not only or row.name in only][:limit]
 
 
-def _row(said: Any, number: int) -> Row:
-    if not isinstance(said, Mapping):
+def _row(row: Any, number: int) -> Row:
+    if not isinstance(row, Mapping):
         raise InvalidTask({"task": "must be an object with files and tests"})
-    fields = {name: said[name] for name in _USED if said.get(name) is not None}
+    fields = {name: row[name] for name in _USED if row.get(name) is not None}
     for other, name in _OTHER_NAMES.items():
-        if said.get(other) is not None:
-            fields.setdefault(name, said[other])
+        if row.get(other) is not None:
+            fields.setdefault(name, row[other])
     fields.setdefault("description", _DESCRIPTION)
     spec = parse_spec(fields)
     if not spec.tests and not spec.test_command:
         raise InvalidTask({"tests": "a task needs tests or a test_command"})
-    name = next((str(said[key]) for key in ("id", "key") if said.get(key) is not None), f"line {number}")
-    return Row(name=name, spec=spec, hidden=_hidden(said))
+    name = next((str(row[key]) for key in ("id", "key") if row.get(key) is not None), f"line {number}")
+    return Row(name=name, spec=spec, hidden=_read_hidden(row))
 
 
-def _hidden(said: Mapping[str, Any]) -> Files:
-    return dict(_texts(said))
+def _read_hidden(row: Mapping[str, Any]) -> Files:
+    return dict(_texts(row))
 
 
-def _texts(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _texts(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name in _HIDDEN:
-        files = said.get(name) or {}
+        files = row.get(name) or {}
         if not isinstance(files, Mapping):
             raise InvalidTask({name: "must be an object, path to text"})
         for path, text in files.items():

@@ -28,11 +28,11 @@ from dataclasses import asdict
 from typing import TextIO
 
 from engine.bench.harness import Outcome, harness_on, middle
-from engine.bench.task_files import Row, chosen, read
+from engine.bench.task_files import Row, choose_rows, read
 from nightshift.core.errors import InvalidTask
 
 
-def shown(done: Outcome) -> str:
+def describe(done: Outcome) -> str:
     """One task in a line."""
     if not done.fixed:
         word = "not fixed"
@@ -46,32 +46,32 @@ def shown(done: Outcome) -> str:
     return f"{word}  {done.took_s:6.1f} s  {done.tried:6} tried  {done.name}{kind}{again}{f'  ({why})' if why else ''}"
 
 
-def total(found: Sequence[Outcome]) -> str:
+def total(outcomes: Sequence[Outcome]) -> str:
     """All tasks in a line."""
-    fixed = [one for one in found if one.fixed]
-    wrong = sum(one.wrong for one in fixed)
-    known = sum(one.has_hidden for one in fixed)
-    searched = sum(one.search_s for one in found)
-    rate = sum(one.tried for one in found) / searched * 60 if searched else 0
-    held = f"wrongly accepted {wrong} of {known} with hidden tests" if known else "no hidden tests"
+    fixed = [outcome for outcome in outcomes if outcome.fixed]
+    wrong = sum(outcome.wrong for outcome in fixed)
+    checkable = sum(outcome.has_hidden for outcome in fixed)
+    searched = sum(outcome.search_s for outcome in outcomes)
+    rate = sum(outcome.tried for outcome in outcomes) / searched * 60 if searched else 0
+    held = f"wrongly accepted {wrong} of {checkable} with hidden tests" if checkable else "no hidden tests"
     return (
-        f"fixed {len(fixed)} of {len(found)}; {held}; "
-        f"fixed in {middle([one.took_s for one in fixed])}; {rate:.0f} candidates a minute"
+        f"fixed {len(fixed)} of {len(outcomes)}; {held}; "
+        f"fixed in {middle([outcome.took_s for outcome in fixed])}; {rate:.0f} candidates a minute"
     )
 
 
 async def run(rows: Sequence[Row], a: argparse.Namespace, out: TextIO | None) -> list[Outcome]:
     """Try each task in turn, and print the outcome at once."""
-    found = list[Outcome]()
+    outcomes = list[Outcome]()
     async with harness_on(a.cores, a.sandbox) as here:
         for row in rows:
             say = (lambda text: print("   ", text, flush=True)) if a.verbose else (lambda _text: None)
-            done = await here.repaired(row, a.within, say)
-            print(shown(done), flush=True)
+            done = await here.repair(row, a.within, say)
+            print(describe(done), flush=True)
             if out:
                 print(json.dumps(asdict(done)), file=out, flush=True)
-            found.append(done)
-    return found
+            outcomes.append(done)
+    return outcomes
 
 
 def main() -> None:
@@ -87,10 +87,10 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true", help="show the engine's progress")
     a = parser.parse_args()
     rows, bad = read(a.tasks)
-    for one in bad:
-        print(f"no task: {one}", file=sys.stderr)
+    for fault in bad:
+        print(f"no task: {fault}", file=sys.stderr)
     try:
-        rows = chosen(rows, [name for name in a.only.split(",") if name], a.limit)
+        rows = choose_rows(rows, [name for name in a.only.split(",") if name], a.limit)
     except InvalidTask as error:
         raise SystemExit(str(error)) from None
     out = a.out.open("w", encoding="utf-8") if a.out else None

@@ -83,7 +83,7 @@ class RepairBackend(BaseModelHandler):
     ) -> None:
         super().__init__()
         self._solve, self._budget_s, self._grace_s, self._missing = solve, budget_s, grace_s, missing
-        self._known: OrderedDict[_State, _CachedSearch] = OrderedDict()
+        self._searches: OrderedDict[_State, _CachedSearch] = OrderedDict()
         self._starts: OrderedDict[tuple[int | None, str], Change] = OrderedDict()
 
     @classmethod
@@ -118,24 +118,24 @@ class RepairBackend(BaseModelHandler):
         assert request.material is not None, "requests without are unfit"
         began = asyncio.get_running_loop().time()
         reporter = Reporter(request, on_text)
-        known = await self._recall_or_search(request, request.material, reporter)
-        took_s, finding = asyncio.get_running_loop().time() - began, known.finding
+        search = await self._recall_or_search(request, request.material, reporter)
+        took_s, finding = asyncio.get_running_loop().time() - began, search.finding
         if finding.change is None:
             raise BackendUnfit(finding.why_not or "nothing was found", seconds=took_s, tried=finding.tried)
-        text = self._reply_text(request, request.material, known)
+        text = self._reply_text(request, request.material, search)
         extra = {"kind": finding.kind, "tried": finding.tried, "estimated": finding.estimated}
         if finding.saw_held_out:
             extra[SAW_HELD_OUT] = True
         return Completion(text=text, backend=self.name, model=BUILT_IN, latency_s=took_s, cost_usd=0.0, extra=extra)
 
-    def _reply_text(self, request: ModelRequest, material: Material, known: _CachedSearch) -> str:
+    def _reply_text(self, request: ModelRequest, material: Material, search: _CachedSearch) -> str:
         if request.phase is Phase.PLANNING:
-            return plan_text(known.finding)
+            return plan_text(search.finding)
         if request.phase is Phase.REFLECTING:
-            return reflection_text(known.finding, material)
-        target = {**known.start, **(known.finding.change or {})}
-        _remember(self._starts, (request.task_id, digest(settle(material.tree, target))), known.start)
-        return coding_text(known.finding, list_changed_files(material, target))
+            return reflection_text(search.finding, material)
+        target = {**search.start, **(search.finding.change or {})}
+        _remember(self._starts, (request.task_id, digest(settle(material.tree, target))), search.start)
+        return coding_text(search.finding, list_changed_files(material, target))
 
     async def _recall_or_search(self, request: ModelRequest, material: Material, reporter: Reporter) -> _CachedSearch:
         """The cached search for this state of the work, unless a new one has more time and could find more."""
@@ -143,8 +143,8 @@ class RepairBackend(BaseModelHandler):
         excluded = frozenset(work.seen)
         state = (request.task_id, work.attempt, material.tree.commit, digest(work.change), excluded)
         budget_s = self._budget_s if request.within_s is None else min(request.within_s, self._budget_s)
-        known = self._known.get(state)
-        if known is None or not known.answers(budget_s):
+        search = self._searches.get(state)
+        if search is None or not search.answers(budget_s):
             start, change = self._beginning(request.task_id, material)
             problem = Problem(
                 job=job_of(material, change),
@@ -154,12 +154,12 @@ class RepairBackend(BaseModelHandler):
                 excluded=excluded,
                 budget_s=budget_s,
             )
-            known = _CachedSearch(
+            search = _CachedSearch(
                 finding=await self._search(problem, reporter.progress), start=start, budget_s=budget_s
             )
-            _remember(self._known, state, known)
-            reporter.report_finding(known.finding)
-        return known
+            _remember(self._searches, state, search)
+            reporter.report_finding(search.finding)
+        return search
 
     def _beginning(self, task_id: int | None, material: Material) -> tuple[Change, Change]:
         """From where findings count, and the change that the engine is shown.
@@ -190,17 +190,17 @@ class RepairBackend(BaseModelHandler):
 
 def _solver(runs: Callable[[], SuiteRuns | str]) -> Solver:
     """The engine, made when it is first asked: its generators are many modules."""
-    made: list[Solver] = []
+    solvers: list[Solver] = []
 
     async def solve(problem: Problem, on_progress: OnProgress) -> Finding:
-        if not made:
-            found = runs()
-            if isinstance(found, str):
-                raise SandboxError(found)
+        if not solvers:
+            suite_runs = runs()
+            if isinstance(suite_runs, str):
+                raise SandboxError(suite_runs)
             from nightshift_engine.engine import Engine  # noqa: PLC0415 - see above
 
-            made.append(Engine(SandboxEvaluator(found), SandboxSynthesiser(found)).solve)
-        return await made[0](problem, on_progress)
+            solvers.append(Engine(SandboxEvaluator(suite_runs), SandboxSynthesiser(suite_runs)).solve)
+        return await solvers[0](problem, on_progress)
 
     return solve
 
@@ -341,8 +341,8 @@ _MAX_SUMMARY = 180
 
 def plan_text(finding: Finding) -> str:
     """The plan, with what was found and how."""
-    found = f"Found in {duration(finding.seconds)}: {finding.description}. {_count(finding)}"
-    return "\n".join(part for part in (finding.plan.strip(), found, describe_warning(finding)) if part)
+    sentence = f"Found in {duration(finding.seconds)}: {finding.description}. {_count(finding)}"
+    return "\n".join(part for part in (finding.plan.strip(), sentence, describe_warning(finding)) if part)
 
 
 def coding_text(finding: Finding, changed: Change) -> str:
@@ -361,7 +361,7 @@ def reflection_text(finding: Finding, material: Material) -> str:
     """The reflection that `nightshift.agent.reflecting` reads."""
     verdict = material.state.verdict
     kind = verdict.failures[0].kind if verdict and verdict.failures else "failing tests"
-    said = {
+    reflection = {
         "pattern": kind,
         "root_cause": finding.reflection or describe_refusal(material) or describe_observation(finding.plan),
         "hypothesis": f"With it all tests that are shown pass; {finding.tried} candidates were tried",
@@ -369,14 +369,14 @@ def reflection_text(finding: Finding, material: Material) -> str:
         "replan": False,
         "tests_at_fault": False,
     }
-    return json.dumps(said, ensure_ascii=False)
+    return json.dumps(reflection, ensure_ascii=False)
 
 
 def summary(finding: Finding, changed: Change) -> str:
     """Summarise the change in one line that can head a commit."""
     files = ", ".join(sorted(changed)) if len(changed) < 3 else f"{len(changed)} files"
-    said = " ".join(finding.description.replace("`", "").split()) or "let the failing tests pass"
-    return f"Fix {files}: {said}"[:_MAX_SUMMARY]
+    description = " ".join(finding.description.replace("`", "").split()) or "let the failing tests pass"
+    return f"Fix {files}: {description}"[:_MAX_SUMMARY]
 
 
 def list_changed_files(material: Material, target: Change) -> Change:

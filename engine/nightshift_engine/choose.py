@@ -81,18 +81,19 @@ async def choose(
     some = list(passing[:MOST_RANKED])
     some = await _agreeing(evaluator, job, some, limits)
     scores = {
-        id(one): math.log(max(one.likelihood, 1e-12)) - TOKEN_PENALTY * _size(trees[one.path], one) for one in some
+        id(variant): math.log(max(variant.likelihood, 1e-12)) - TOKEN_PENALTY * _size(trees[variant.path], variant)
+        for variant in some
     }
     warning = _few(observation, some[0])
-    alike = [one for one in some if (one.path, one.scope) == (some[0].path, some[0].scope)]
+    alike = [variant for variant in some if (variant.path, variant.scope) == (some[0].path, some[0].scope)]
     calls = [call for call in observation.calls if (call.path, call.scope) == (some[0].path, some[0].scope)]
     if len(alike) > 1 and calls:
         asked = [*await asyncio.to_thread(more_inputs, calls, INPUTS), *calls[:5]]
-        answers = await evaluator.probe(job, [one.candidate for one in alike], asked, limits)
-        for one, share in zip(alike, _agreement(alike, answers), strict=True):
-            scores[id(one)] += AGREEMENT * share
+        answers = await evaluator.probe(job, [variant.candidate for variant in alike], asked, limits)
+        for variant, share in zip(alike, _agreement(alike, answers), strict=True):
+            scores[id(variant)] += AGREEMENT * share
         warning = _disagreement(alike, answers, asked) or warning
-    ranked = sorted(some, key=lambda one: -scores[id(one)])
+    ranked = sorted(some, key=lambda variant: -scores[id(variant)])
     return Choice(ranked=(*ranked, *passing[MOST_RANKED:]), warning=warning)
 
 
@@ -105,22 +106,22 @@ async def _agreeing(
     if not ids:
         return variants
     wider = replace(job, tests={**job.tests, DOCSTRING_TESTS: text})
-    outcomes = await evaluator.evaluate(wider, [one.candidate for one in variants], ids, limits)
-    fine = [one for one, outcome in zip(variants, outcomes, strict=True) if outcome.how is RunStatus.PASSED]
+    outcomes = await evaluator.evaluate(wider, [variant.candidate for variant in variants], ids, limits)
+    fine = [variant for variant, outcome in zip(variants, outcomes, strict=True) if outcome.how is RunStatus.PASSED]
     return fine or variants
 
 
 def _agreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallResult]]) -> list[float]:
     """For each variant the mean logarithm of the share that its answers have, by weight; 0 is full agreement."""
-    total = sum(one.likelihood for one in variants)
+    total = sum(variant.likelihood for variant in variants)
     sums = [0.0] * len(variants)
     count = min(map(len, answers), default=0)
     for number in range(count):
         weights = defaultdict[str, float](float)
-        said = [_answer_key(answer[number]) for answer in answers]
-        for one, text in zip(variants, said, strict=True):
-            weights[text] += one.likelihood
-        for index, text in enumerate(said):
+        keys = [_answer_key(answer[number]) for answer in answers]
+        for variant, text in zip(variants, keys, strict=True):
+            weights[text] += variant.likelihood
+        for index, text in enumerate(keys):
             sums[index] += math.log(weights[text] / total)
     return [value / count for value in sums] if count else sums
 
@@ -146,7 +147,7 @@ def _canonical(packed: object) -> object:
 
 def _size(tree: ast.Module, variant: Variant) -> int:
     """How many words and signs a variant adds or takes."""
-    before = next(one for one in scopes(tree) if one.name == variant.scope)
+    before = next(scope for scope in scopes(tree) if scope.name == variant.scope)
     old, new = tokens(ast.unparse(before.node(tree))), tokens(variant.text)
     matched = sum(block.size for block in difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks())
     return max(len(old), len(new)) - matched
@@ -201,7 +202,7 @@ def docstring_tests(path: str, scope: str, *texts: str) -> tuple[str, list[str]]
 
 
 def _examples(text: str, scope: str) -> list[tuple[str, str]]:
-    found = list[tuple[str, str]]()
+    examples = list[tuple[str, str]]()
     try:
         parts = doctest.DocTestParser().get_examples(text)
     except ValueError:  # the docstring only looks like one with examples
@@ -214,17 +215,17 @@ def _examples(text: str, scope: str) -> list[tuple[str, str]]:
             continue
         names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
         if isinstance(expression, ast.Call) and names == {scope}:
-            found.append((part.source.strip(), part.want.strip()))
-    return found
+            examples.append((part.source.strip(), part.want.strip()))
+    return examples
 
 
 def tokens(text: str) -> list[str]:
     """The words and signs of a program."""
     try:
-        found = [token.string for token in tokenize.generate_tokens(io.StringIO(text).readline)]
+        strings = [token.string for token in tokenize.generate_tokens(io.StringIO(text).readline)]
     except (tokenize.TokenError, SyntaxError):
         return text.split()
-    return [word for word in found if word.strip()]
+    return [word for word in strings if word.strip()]
 
 
 # Further inputs.
@@ -241,8 +242,8 @@ def more_inputs(calls: Sequence[Call], count: int) -> list[Call]:
         count: how many to make at most.
     """
     shapes = {(len(_items(call.args)), json.dumps(call.kwargs)) for call in calls}
-    made = dict[str, Call]()
-    known = {json.dumps(call.args) for call in calls}
+    calls_by_text = dict[str, Call]()
+    seen_args = {json.dumps(call.args) for call in calls}
     for width, kwargs in sorted(shapes):
         alike = [call for call in calls if len(_items(call.args)) == width and json.dumps(call.kwargs) == kwargs]
         columns = [[_items(call.args)[index] for call in alike] for index in range(width)]
@@ -251,9 +252,11 @@ def more_inputs(calls: Sequence[Call], count: int) -> list[Call]:
         tag = alike[0].args[0]  # type: ignore[index] # a packed sequence begins with its type
         for row in _draw_rows(_row(columns), 3 * count):
             args = [tag, *row]
-            if (text := json.dumps(args)) not in known:
-                made.setdefault(text, Call(path=alike[0].path, scope=alike[0].scope, args=args, kwargs=alike[0].kwargs))
-    return list(made.values())[:count]
+            if (text := json.dumps(args)) not in seen_args:
+                calls_by_text.setdefault(
+                    text, Call(path=alike[0].path, scope=alike[0].scope, args=args, kwargs=alike[0].kwargs)
+                )
+    return list(calls_by_text.values())[:count]
 
 
 def _draw_rows(strategy: SearchStrategy[list[Any]], count: int) -> list[list[Any]]:
@@ -287,12 +290,12 @@ def _like(samples: Sequence[Any]) -> SearchStrategy[Any]:
     makers: dict[str, Callable[[Sequence[Any]], SearchStrategy[Any]]] = {
         "i": _integers, "f": _floats, "str": _texts, "l": _sequences, "t": _tuples, "bool": lambda _: st.booleans(),
     }  # fmt: skip
-    found = list[Any]()
+    options = list[Any]()
     for tag in dict.fromkeys(map(_tag, samples)):
         of_tag = [sample for sample in samples if _tag(sample) == tag]
         make = makers.get(tag)
-        found.append(make(of_tag) if make else st.sampled_from(of_tag))
-    return st.one_of(found)
+        options.append(make(of_tag) if make else st.sampled_from(of_tag))
+    return st.one_of(options)
 
 
 def _integers(samples: Sequence[Any]) -> SearchStrategy[Any]:

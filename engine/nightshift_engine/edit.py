@@ -51,7 +51,7 @@ class EditContext:
 class Edit:
     """One edit of a tree.
 
-    With `count` None the node at `place` is replaced by the one in `new`; else `count` statements from there on by
+    With `count` None the node at `position` is replaced by the one in `new`; else `count` statements from there on by
     those in `new` (0 inserts before).
 
     Attributes:
@@ -63,7 +63,7 @@ class Edit:
     """
 
     kind: str
-    place: Place
+    position: Place
     new: tuple[ast.AST, ...]
     count: int | None = None
     weight: float = 1.0
@@ -73,8 +73,8 @@ class Edit:
     def apply(self, tree: ast.AST) -> Any:
         """The tree with this edit; the tree must be the one that the edit was made for."""
         if self.count is None:
-            return replace(tree, self.place, self.new[0])
-        return splice(tree, self.place, self.count, self.new)  # type: ignore[arg-type] # statements, by construction
+            return replace(tree, self.position, self.new[0])
+        return splice(tree, self.position, self.count, self.new)  # type: ignore[arg-type] # statements, by construction
 
 
 EditOperator = Callable[[EditContext], Iterator[Edit]]
@@ -126,9 +126,9 @@ def _count_code(tree: ast.Module, constants: Counter[str], names: Counter[str], 
 
 
 def _count_prose(prose: str, constants: Counter[str], names: Counter[str], weight: int) -> None:
-    for found in _QUOTED.findall(prose):
+    for literal in _QUOTED.findall(prose):
         try:
-            value = ast.literal_eval(found)
+            value = ast.literal_eval(literal)
         except (SyntaxError, ValueError):
             continue
         if _is_word(value):

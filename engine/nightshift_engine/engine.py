@@ -75,8 +75,8 @@ class Engine:
             SandboxError: nothing could be run.
         """
         origin = self._history.origin(problem)
-        if origin and not problem.sees_all and (known := self._history.next_of(origin, problem)):
-            return known
+        if origin and not problem.sees_all and (finding := self._history.next_of(origin, problem)):
+            return finding
         job = origin.job if origin else problem.job
         bounded = replace(job, wall_s=min(job.wall_s, problem.budget_s))
         state = SearchState(problem=replace(problem, job=job), on_progress=on_progress, job=bounded)
@@ -95,9 +95,9 @@ class Engine:
             await self._look_at_all(state)
         if state.is_fine:
             return [state.no_finding("all tests pass already")]
-        found = await self._quickly(state) or await self._synthesise(state)
-        if found:
-            return found
+        findings = await self._quickly(state) or await self._synthesise(state)
+        if findings:
+            return findings
         if not state.observation.tests and not state.observation.broken:
             return [state.no_finding("no test could be run")]
         if not state.sources.trees:
@@ -143,7 +143,7 @@ class Engine:
         if not fixes:
             return None
         candidates = [Candidate(path=fix.path, scope="", text=fix.text) for fix in fixes]
-        limits = replace(limits_for(state.observation), plain=True)
+        limits = replace(limits_for(state.observation), is_uninstrumented=True)
         outcomes = await self._evaluator.evaluate(state.job, candidates, order_of(state.observation), limits)
         state.tried += len(fixes)
         pairs = sorted(
@@ -152,8 +152,8 @@ class Engine:
         best, outcome = pairs[0]
         if outcome.how is RunStatus.PASSED or outcome.passed:
             return best
-        known = {error.message for _, error in errors(state.observation)}
-        return next((fix for fix, out in zip(fixes, outcomes, strict=True) if _gets_further(out, known)), None)
+        messages = {error.message for _, error in errors(state.observation)}
+        return next((fix for fix, out in zip(fixes, outcomes, strict=True) if _gets_further(out, messages)), None)
 
     # From examples.
 
@@ -161,14 +161,16 @@ class Engine:
         """Bodies for the stubs that failing tests run, one stub after the other."""
         job, changes, notes = state.job, list[Change](), list[str]()
         for stub in stubs.find(state.sources.trees, state.observation) if self._synthesiser else ():
-            made = await self._bodies(state, job, stub)
-            if not made.texts:
+            result = await self._bodies(state, job, stub)
+            if not result.texts:
                 return []
             now = sources(job, state.observation)
-            bodies = [now.render(stub.path, stubs.fill(now.trees[stub.path], stub, body)) for body in made.texts]
+            bodies = [now.render(stub.path, stubs.fill(now.trees[stub.path], stub, body)) for body in result.texts]
             changes = [{**job.change, stub.path: body} for body in bodies]
             job = replace(job, change=changes[0])
-            notes.append(f"writes `{stub.scope}` by {made.examples} examples, found among {made.tried:,} expressions")
+            notes.append(
+                f"writes `{stub.scope}` by {result.examples} examples, found among {result.tried:,} expressions"
+            )
         warning = "a body found by examples may fit these alone"
         fine = await self._confirm(state, changes)
         return [state.finding(change, "synthesis", "; ".join(notes), warning) for change in fine]
@@ -177,44 +179,46 @@ class Engine:
         assert self._synthesiser is not None
         words = vocabulary(state.sources.texts[stub.path], list(job.tests.values()), [state.problem.description])
         state.report(f"`{stub.scope}` is a stub: looking for a body among expressions")
-        made = await self._synthesiser.synthesise(
+        result = await self._synthesiser.synthesise(
             SynthesisJob(
                 job=job, path=stub.path, scope=stub.scope, names=words.names[:20], constants=words.constants[:20],
                 budget_s=max(1.0, SYNTHESIS_SHARE * state.left_s),
             )
         )  # fmt: skip
-        state.tried += made.tried
-        state.report(f"{made.tried:,} expressions for {made.examples} examples: {made.why or 'some fit'}")
-        return made
+        state.tried += result.tried
+        state.report(f"{result.tried:,} expressions for {result.examples} examples: {result.why or 'some fit'}")
+        return result
 
     # By search.
 
     async def _search(self, state: SearchState) -> list[Finding]:
         words = await asyncio.to_thread(_words, state)
         context = SearchSpace(job=state.job, trees=state.sources.trees, observation=state.observation, words=words)
-        found = await Search(self._evaluator, context, state.deadline, state.pass_on, state.accepts).run()
-        state.tried, state.estimated = state.tried + found.tried, state.estimated + found.estimated
-        if not found.passing:
-            return [state.no_finding(why_not(found, state.problem.budget_s))]
-        return await self._answers(state, found)
+        result = await Search(self._evaluator, context, state.deadline, state.pass_on, state.accepts).run()
+        state.tried, state.estimated = state.tried + result.tried, state.estimated + result.estimated
+        if not result.passing:
+            return [state.no_finding(why_not(result, state.problem.budget_s))]
+        return await self._answers(state, result)
 
-    async def _answers(self, state: SearchState, found: SearchResult) -> list[Finding]:
+    async def _answers(self, state: SearchState, result: SearchResult) -> list[Finding]:
         """The findings that hold when they are run as the suite will run them, in the order of choice."""
         limits = limits_for(state.observation)
         choice = await choose.choose(
-            self._evaluator, state.job, state.observation, state.sources.trees, found.passing, limits
+            self._evaluator, state.job, state.observation, state.sources.trees, result.passing, limits
         )
         some = choice.ranked[:KEPT]
         changes = await asyncio.to_thread(lambda: [state.render(variant) for variant in some])
-        made = {id(change): variant for change, variant in zip(changes, some, strict=True)}
+        variants = {id(change): variant for change, variant in zip(changes, some, strict=True)}
         fine = await self._confirm(state, changes)
         if not fine:
             return [
                 state.no_finding(f"{len(some)} changes passed in the search, and none does when it is imported afresh")
             ]
-        chosen = [(change, made[id(change)]) for change in fine]
+        chosen = [(change, variants[id(change)]) for change in fine]
         return await asyncio.to_thread(
-            lambda: [state.finding(change, one.kind, of_variant(one), choice.warning) for change, one in chosen]
+            lambda: [
+                state.finding(change, variant.kind, of_variant(variant), choice.warning) for change, variant in chosen
+            ]
         )
 
     async def _confirm(self, state: SearchState, changes: Sequence[Change]) -> list[Change]:
@@ -223,9 +227,11 @@ class Engine:
             test.id for test in (*state.observation.failing, *(test for test in state.observation.tests if test.passed))
         ]
         wall_s = max(LEAST_WALL_S, state.job.wall_s / 4)
-        limits = replace(limits_for(state.observation), plain=True, wall_s=wall_s)
+        limits = replace(limits_for(state.observation), is_uninstrumented=True, wall_s=wall_s)
         for start in range(0, len(changes), CONFIRMED_AT_ONCE):
-            some = [one for one in changes[start : start + CONFIRMED_AT_ONCE] if not state.problem.refuses(one)]
+            some = [
+                change for change in changes[start : start + CONFIRMED_AT_ONCE] if not state.problem.refuses(change)
+            ]
             outcomes = [await self._afresh(state, change, order, limits) for change in some]
             fine = [change for change, out in zip(some, outcomes, strict=True) if out.how is RunStatus.PASSED]
             if fine:
@@ -247,17 +253,17 @@ def _is_better(before: SuiteObservation, now: SuiteObservation) -> bool:
     return bool(before.broken) or sum(t.passed for t in now.tests) > sum(t.passed for t in before.tests)
 
 
-def _gets_further(outcome: CandidateResult, known: set[str]) -> bool:
+def _gets_further(outcome: CandidateResult, messages: set[str]) -> bool:
     """Tell whether a try ended with another error than there was."""
-    return bool(outcome.error) and not any(message and message in outcome.error for message in known)
+    return bool(outcome.error) and not any(message and message in outcome.error for message in messages)
 
 
 def _fixes(state: SearchState) -> list[QuickFix]:
     """Fixes that need no search and that no suite has refused."""
     programs = state.sources.programs
-    found = islice(quick_fixes(state.sources.texts, errors(state.observation)), MOST_QUICK)
-    made = (replace(fix, text=programs[fix.path].file_text(fix.text)) for fix in found)
-    return [fix for fix in made if not state.problem.refuses({fix.path: fix.text})]
+    fixes = islice(quick_fixes(state.sources.texts, errors(state.observation)), MOST_QUICK)
+    file_fixes = (replace(fix, text=programs[fix.path].file_text(fix.text)) for fix in fixes)
+    return [fix for fix in file_fixes if not state.problem.refuses({fix.path: fix.text})]
 
 
 def _words(state: SearchState) -> dict[str, Vocabulary]:
@@ -381,8 +387,8 @@ class SearchHistory:
         """The next variant that no suite has refused, as a change on top of the problem's."""
         while origin.left:
             finding = origin.left.pop(0)
-            whole = replace(problem, job=origin.job)
-            if finding.change is not None and not whole.refuses(finding.change):
+            origin_problem = replace(problem, job=origin.job)
+            if finding.change is not None and not origin_problem.refuses(finding.change):
                 return replace(finding, change=rebase(finding.change, origin.job, problem.job), seconds=0.0)
         return None
 
@@ -407,8 +413,8 @@ MOST_PLACES = 6
 
 def errors(observation: SuiteObservation) -> list[tuple[str, ErrorInfo]]:
     """List the errors of files and failing tests, files first, each kind of error once."""
-    found = [*observation.broken.items(), *((test.id, test.error) for test in observation.failing if test.error)]
-    distinct = {(error.kind, error.message, error.frames[-1:]): (where, error) for where, error in found}
+    pairs = [*observation.broken.items(), *((test.id, test.error) for test in observation.failing if test.error)]
+    distinct = {(error.kind, error.message, error.frames[-1:]): (where, error) for where, error in pairs}
     return list(distinct.values())
 
 
@@ -455,13 +461,13 @@ def describe_refusal(problem: Problem) -> str:
     )
 
 
-def why_not(found: SearchResult, budget_s: float) -> str:
+def why_not(result: SearchResult, budget_s: float) -> str:
     """Why a search found nothing."""
-    tried = f"{found.tried:,} candidates"
-    if not found.tried:
+    tried = f"{result.tried:,} candidates"
+    if not result.tried:
         return "no line that failing tests run can be edited"
-    best = f"; the best passes {found.best} of the tests" if found.best else ""
-    if found.exhausted:
+    best = f"; the best passes {result.best} of the tests" if result.best else ""
+    if result.exhausted:
         return f"all {tried} that one edit or two can make were tried, and none passes{best}"
     return f"{tried} were tried within {budget_s:g} s, and none passes{best}"
 

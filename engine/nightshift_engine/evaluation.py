@@ -144,13 +144,14 @@ class EvaluationLimits:
     """How long a candidate may take.
 
     `steps` and `wall_s` are for each test. After `max_failures` tests that do not pass no further test is run. With
-    `plain` nothing is instrumented and each candidate is imported afresh: slower, and as the suite will run it.
+    `is_uninstrumented` nothing is instrumented and each candidate is imported afresh: slower, and as the suite will
+    run it.
     """
 
     wall_s: float = 1.0
     steps: int = 200_000
     max_failures: int = 1
-    plain: bool = False
+    is_uninstrumented: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

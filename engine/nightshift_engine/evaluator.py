@@ -86,7 +86,7 @@ class SandboxEvaluator:
         """
         stage = await self._stage(job)
         shared = {
-            "kind": "evaluate", "order": list(order), "plain": limits.plain,
+            "kind": "evaluate", "order": list(order), "plain": limits.is_uninstrumented,
             "wall_s": limits.wall_s, "steps": limits.steps, "budget_s": BUDGET_S, "whole_s": job.wall_s,
             "max_failures": limits.max_failures,
         }  # fmt: skip
@@ -118,12 +118,12 @@ class SandboxEvaluator:
         return answers(list(rows(answer)), len(variants), len(calls))
 
     async def _stage(self, job: EvaluationJob) -> Stage:
-        for known, stage in self._stages:
-            if known is job:
+        for staged_job, stage in self._stages:
+            if staged_job is job:
                 return stage
-        made = await plan_stage(job, self._suite_runs)
-        self._stages.append((job, made))
-        return made
+        new_stage = await plan_stage(job, self._suite_runs)
+        self._stages.append((job, new_stage))
+        return new_stage
 
     async def _run(self, stage: Stage, task: Mapping[str, object], wall_s: float) -> ProgramAnswer | None:
         job = replace(stage.job, limits=replace(stage.job.limits or RUN_LIMITS, cpu_s=wall_s))
@@ -162,10 +162,10 @@ async def plan_stage(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
         base=job.base, change=job.change, given=job.tests, command=job.command, start=job.start,
         packages=job.packages, whole_tree=job.whole_tree, limits=job.limits,
     )  # fmt: skip
-    made = await suite_runs.plan(suite)
-    if made.words is None or not made.files:
+    suite_plan = await suite_runs.plan(suite)
+    if suite_plan.words is None or not suite_plan.files:
         raise SandboxError("candidates are evaluated by tests of pytest; this task names none")
-    plan = replace(tests_alone(made), words=(*QUIET, *(made.words or ())))
+    plan = replace(tests_alone(suite_plan), words=(*QUIET, *(suite_plan.words or ())))
     return Stage(job=suite, plan=plan, texts=Texts(frozenset(plan.order), lambda _path: None, suite_runs.mask))
 
 
@@ -240,8 +240,8 @@ def _report(answer: ProgramAnswer | None, numbers: Sequence[int], stage: Stage) 
     for row in rows(answer):
         if row[0] == "begun" and len(row) > 1 and type(row[1]) is int and 0 <= row[1] < len(numbers):
             begun.add(numbers[row[1]])
-        elif (found := outcome(row, stage.texts)) and 0 <= found[0] < len(numbers):
-            outcomes.setdefault(numbers[found[0]], found[1])
+        elif (result := outcome(row, stage.texts)) and 0 <= result[0] < len(numbers):
+            outcomes.setdefault(numbers[result[0]], result[1])
     ended = answer is not None and answer.how == "exited" and answer.exit_code == 0
     return RunReport(outcomes=outcomes, begun=frozenset(begun), ended=ended)
 
@@ -271,14 +271,14 @@ class _ObservationReader:
         self._calls: dict[int, list[Call]] = {}
 
     def take(self, row: list[Any]) -> None:
-        known: dict[str, Callable[..., None]] = {
+        readers: dict[str, Callable[..., None]] = {
             "broken": self._read_breakage,
             "test": self._test,
             "watched": self._read_observation,
         }
-        if row[0] in known:
+        if row[0] in readers:
             try:
-                known[row[0]](*row[1:])
+                readers[row[0]](*row[1:])
             except (ValueError, TypeError, KeyError, AttributeError):
                 return
 
@@ -308,10 +308,10 @@ class _ObservationReader:
 
     def _read_observation(self, number: int, lines: Any, kinds: Any, calls: Any) -> None:
         self._lines[int(number)] = {str(path): _bits(text) for path, text in lines.items() if text != "0x0"}
-        for place, names in kinds.items():
-            seen = self._kinds.setdefault(str(place), {})
-            for name, found in names.items():
-                seen[str(name)] = seen.get(str(name), frozenset()) | frozenset(map(str, found))
+        for scope_key, names in kinds.items():
+            seen = self._kinds.setdefault(str(scope_key), {})
+            for name, types in names.items():
+                seen[str(name)] = seen.get(str(name), frozenset()) | frozenset(map(str, types))
         self._calls[int(number)] = [
             Call(path=str(path), scope=str(scope), args=args, kwargs=named) for path, scope, args, named in calls
         ]
@@ -321,7 +321,7 @@ def _bits(text: str) -> frozenset[int]:
     """The numbers of the bits that are set in a hexadecimal number."""
     if len(text) > MOST_LINES // 4:
         raise ValueError("too many lines")
-    return frozenset(place for place, bit in enumerate(reversed(f"{int(text, 16):b}")) if bit == "1")
+    return frozenset(index for index, bit in enumerate(reversed(f"{int(text, 16):b}")) if bit == "1")
 
 
 def rows(answer: ProgramAnswer | None) -> Iterator[list[Any]]:
@@ -339,12 +339,12 @@ def outcome(row: list[Any], texts: Texts) -> tuple[int, CandidateResult] | None:
     """The number of a candidate and how it did, from a line that reports one."""
     try:
         word, number, how, passed, error = row
-        known = RunStatus(how)
+        status = RunStatus(how)
     except (ValueError, TypeError):
         return None
     if word != "tried" or type(number) is not int or type(passed) is not int or type(error) is not str:
         return None
-    return number, CandidateResult(how=known, passed=passed, error=texts.text(error))
+    return number, CandidateResult(how=status, passed=passed, error=texts.text(error))
 
 
 def _error_info(details: Any, texts: Texts, *, tests: bool) -> ErrorInfo:
@@ -362,18 +362,18 @@ def _error_info(details: Any, texts: Texts, *, tests: bool) -> ErrorInfo:
     )
 
 
-def answers(found: Sequence[list[Any]], variants: int, calls: int) -> list[list[CallResult]]:
+def answers(rows: Sequence[list[Any]], variants: int, calls: int) -> list[list[CallResult]]:
     """For each variant its answers, as far as they came."""
     table = [[MISSING] * calls for _ in range(variants)]
-    for row in found:
+    for row in rows:
         try:
-            word, variant, first, said = row
-            made = [
+            word, variant, first, raw_results = row
+            results = [
                 CallResult(how=RunStatus(how), value=value, raised=tuple(map(str, raised)))
-                for how, value, raised in said
+                for how, value, raised in raw_results
             ]
         except (ValueError, TypeError):
             continue
         if word == "answered" and type(variant) is type(first) is int and 0 <= variant < variants and first >= 0:
-            table[variant][first : first + len(made)] = made[: max(0, calls - first)]
+            table[variant][first : first + len(results)] = results[: max(0, calls - first)]
     return table

@@ -26,18 +26,18 @@ def distances(function: ast.AST) -> dict[int, int]:
     facts = list(_facts(function, ()))
     makers = defaultdict[str, list[int]](list)
     for number, fact in enumerate(facts):
-        for name in fact.made:
+        for name in fact.stored:
             makers[name].append(number)
-    found, waiting = dict[int, int](), deque((n, 0) for n, fact in enumerate(facts) if fact.is_result)
+    steps, waiting = dict[int, int](), deque((n, 0) for n, fact in enumerate(facts) if fact.is_result)
     while waiting:
         number, distance = waiting.popleft()
-        if number in found:
+        if number in steps:
             continue
-        found[number] = distance
+        steps[number] = distance
         waiting += [(maker, distance + 1) for name in sorted(facts[number].used) for maker in makers[name]]
         waiting += [(guard, distance + 1) for guard in facts[number].guards]
     lines = dict[int, int]()
-    for number, distance in found.items():
+    for number, distance in steps.items():
         for line in facts[number].lines:
             lines[line] = min(distance, lines.get(line, distance))
     return lines
@@ -50,7 +50,7 @@ class _Fact:
         parts = list(_parts(statement))
         names = [node for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)]
         self.used = {node.id for node in names if isinstance(node.ctx, ast.Load)}
-        self.made = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | _list_changed(parts)
+        self.stored = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | _list_changed(parts)
         if isinstance(statement, ast.AugAssign):
             self.used |= {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
         results = ast.Yield | ast.YieldFrom
@@ -64,7 +64,7 @@ class _Fact:
 
 def _list_changed(parts: list[ast.AST]) -> set[str]:
     """Names whose objects are changed in place: `x[i] = …`, `x.a = …`, `x.append(…)`."""
-    found = set[str]()
+    names = set[str]()
     for node in (node for part in parts for node in ast.walk(part)):
         target = node.func if isinstance(node, ast.Call) else node
         is_store = isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load)
@@ -72,8 +72,8 @@ def _list_changed(parts: list[ast.AST]) -> set[str]:
             while isinstance(target, ast.Subscript | ast.Attribute):
                 target = target.value
             if isinstance(target, ast.Name):
-                found.add(target.id)
-    return found
+                names.add(target.id)
+    return names
 
 
 def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
@@ -88,19 +88,19 @@ def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
 
 def _facts(holder: ast.AST, guards: tuple[int, ...]) -> Iterator[_Fact]:
     """The facts of all statements below, numbered in the order in which they come."""
-    made = list[_Fact]()
-    _collect(holder, guards, made)
-    return iter(made)
+    facts = list[_Fact]()
+    _collect(holder, guards, facts)
+    return iter(facts)
 
 
-def _collect(holder: ast.AST, guards: tuple[int, ...], made: list[_Fact]) -> None:
+def _collect(holder: ast.AST, guards: tuple[int, ...], facts: list[_Fact]) -> None:
     for _, block in ast.iter_fields(holder):
         for node in block if isinstance(block, list) else ():
             if isinstance(node, ast.stmt):
-                made.append(_Fact(node, guards))
-                _collect(node, (*guards, len(made) - 1), made)
+                facts.append(_Fact(node, guards))
+                _collect(node, (*guards, len(facts) - 1), facts)
             elif isinstance(node, ast.excepthandler | ast.match_case):
-                _collect(node, guards, made)
+                _collect(node, guards, facts)
 
 
 FRAME_BONUS = 0.25
@@ -135,17 +135,17 @@ def suspects(files: Mapping[str, ast.Module], observation: SuiteObservation) -> 
         files: the syntax trees of the files that may be changed.
         observation: what the tests were seen to do.
     """
-    found = list[Suspect]()
+    all_suspects = list[Suspect]()
     seen_any = any(test.lines for test in observation.failing)
     for path, tree in files.items():
         raw = ochiai(path, observation.tests)
         frames = _frames(path, observation)
         for scope in scopes(tree):
-            known = raw if seen_any or frames else dict.fromkeys(scope.lines, UNSEEN)
-            lines = _of_scope(tree, scope, known, frames, _at_import(observation.tests))
+            scores = raw if seen_any or frames else dict.fromkeys(scope.lines, UNSEEN)
+            lines = _of_scope(tree, scope, scores, frames, _at_import(observation.tests))
             if lines:
-                found.append(Suspect(path=path, scope=scope, lines=lines))
-    return sorted(found, key=lambda one: (-one.most, len(one.lines)))
+                all_suspects.append(Suspect(path=path, scope=scope, lines=lines))
+    return sorted(all_suspects, key=lambda suspect: (-suspect.most, len(suspect.lines)))
 
 
 def ochiai(path: str, tests: Iterable[ObservedTest]) -> dict[int, float]:
@@ -174,16 +174,16 @@ def _of_scope(
     tree: ast.Module, scope: Scope, raw: Mapping[int, float], frames: Counter[int], at_import: float
 ) -> dict[int, float]:
     """The suspected lines of a scope with all that is known of them."""
-    found = dict[range, float]()
+    span_scores = dict[range, float]()
     for first, last in spans(scope):
         within = range(first, last + 1)
         score = max((raw.get(line, 0.0) for line in within), default=0.0)
         score = score or (REST_SHARE * at_import if scope.is_rest else 0.0)
         if any(frames[line] for line in within):
             score = min(1.0, score + FRAME_BONUS)
-        found[within] = score
-    least = NEVER_RUN * max(found.values(), default=0.0)
-    scores = {line: max(score, least) for within, score in found.items() for line in within}
+        span_scores[within] = score
+    least = NEVER_RUN * max(span_scores.values(), default=0.0)
+    scores = {line: max(score, least) for within, score in span_scores.items() for line in within}
     return _by_flow(tree, scope, {line: score for line, score in scores.items() if score > 0})
 
 

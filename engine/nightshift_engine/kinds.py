@@ -134,9 +134,9 @@ class Kinds:
 
     def of_name(self, name: str) -> Kind:
         """The kind of a variable or of a function by its name."""
-        known = self._variables.get(name)
-        if known is not None:
-            return known
+        kind = self._variables.get(name)
+        if kind is not None:
+            return kind
         return CALLABLE if name in self._callables or name in _CALLS else UNKNOWN
 
     def of_call(self, name: str) -> Kind:
@@ -168,8 +168,8 @@ def _boolean(kinds: Kinds, node: ast.BoolOp) -> Kind:
 
 
 def _choice(kinds: Kinds, node: ast.IfExp) -> Kind:
-    one, other = kinds.of(node.body), kinds.of(node.orelse)
-    return one | other if one and other else UNKNOWN
+    kind, other = kinds.of(node.body), kinds.of(node.orelse)
+    return kind | other if kind and other else UNKNOWN
 
 
 def _call(kinds: Kinds, node: ast.Call) -> Kind:
@@ -180,8 +180,8 @@ def _call(kinds: Kinds, node: ast.Call) -> Kind:
     if isinstance(node.func, ast.Attribute):
         if node.func.attr == "copy":
             return kinds.of(node.func.value)
-        known = kinds.of_call(f".{node.func.attr}")
-        return known or _METHODS.get(node.func.attr, _CALLS.get(node.func.attr, UNKNOWN))
+        kind = kinds.of_call(f".{node.func.attr}")
+        return kind or _METHODS.get(node.func.attr, _CALLS.get(node.func.attr, UNKNOWN))
     return UNKNOWN
 
 
@@ -353,15 +353,15 @@ class Locals:
 def attributes(owner: ast.ClassDef) -> tuple[str, ...]:
     """The data attributes that the methods of a class speak of through their first parameter; methods left out."""
     methods = {item.name for item in owner.body if isinstance(item, Function)}
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for item in owner.body:
         if not isinstance(item, Function) or not item.args.args:
             continue
         me = item.args.args[0].arg
         for node in ast.walk(item):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == me:
-                found.setdefault(node.attr)
-    return tuple(name for name in found if name not in methods)
+                names.setdefault(node.attr)
+    return tuple(name for name in names if name not in methods)
 
 
 def methods(owner: ast.ClassDef) -> dict[str, Function]:
@@ -416,8 +416,8 @@ def read_annotation(annotation: ast.expr | None) -> Kind:
     if isinstance(annotation, ast.Subscript):
         return read_annotation(annotation.value)
     if isinstance(annotation, ast.BinOp):
-        one, other = read_annotation(annotation.left), read_annotation(annotation.right)
-        return one | other if one and other else UNKNOWN
+        kind, other = read_annotation(annotation.left), read_annotation(annotation.right)
+        return kind | other if kind and other else UNKNOWN
     if isinstance(annotation, ast.Constant) and annotation.value is None:
         return frozenset({"NoneType"})
     name = annotation.id.lower() if isinstance(annotation, ast.Name) else ""
@@ -425,19 +425,19 @@ def read_annotation(annotation: ast.expr | None) -> Kind:
 
 
 def _callables(outer: Outside) -> dict[str, Kind]:
-    found: dict[str, Kind] = {name: frozenset({name}) for name in outer.classes}
+    kinds: dict[str, Kind] = {name: frozenset({name}) for name in outer.classes}
     for name, function in outer.functions.items():
-        found[name] = _infer_result(function)
+        kinds[name] = _infer_result(function)
     for owner in outer.classes.values():
         for item in owner.body:
             if isinstance(item, Function):
-                found[f".{item.name}"] = _infer_result(item)
-    return found
+                kinds[f".{item.name}"] = _infer_result(item)
+    return kinds
 
 
 def _of_objects(outer: Outside, kinds: Kinds) -> dict[str, Kind]:
     """The kinds of `self.x` as the classes of the file set it; those that differ between classes are left out."""
-    found: dict[str, set[Kind]] = {}
+    kinds_by_name: dict[str, set[Kind]] = {}
     for owner in outer.classes.values():
         for node in ast.walk(owner):
             if isinstance(node, ast.Assign):
@@ -446,9 +446,9 @@ def _of_objects(outer: Outside, kinds: Kinds) -> dict[str, Kind]:
                     of_self = isinstance(target, ast.Attribute) and _name(target).startswith("self.")
                     if own or of_self:
                         name = _name(target) if of_self else f"self.{_name(target)}"
-                        found.setdefault(name, set()).add(kinds.of(node.value) - NONE)
-    known = {name: [kind for kind in each if kind] for name, each in found.items()}
-    return {name: each[0] for name, each in known.items() if len(each) == 1}
+                        kinds_by_name.setdefault(name, set()).add(kinds.of(node.value) - NONE)
+    known_kinds = {name: [kind for kind in each if kind] for name, each in kinds_by_name.items()}
+    return {name: each[0] for name, each in known_kinds.items() if len(each) == 1}
 
 
 def _infer_result(function: Function) -> Kind:
@@ -459,8 +459,8 @@ def _infer_result(function: Function) -> Kind:
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own):
         return ITERATOR
     values = [Kinds({}).of(node.value) for node in own if isinstance(node, ast.Return) and node.value]
-    known = [value for value in values if value]
-    return frozenset().union(*known) if known else UNKNOWN
+    result_kinds = [value for value in values if value]
+    return frozenset().union(*result_kinds) if result_kinds else UNKNOWN
 
 
 def _own(body: list[ast.stmt]) -> Iterator[ast.AST]:
@@ -509,8 +509,8 @@ def _infer_assigned(target: ast.expr, value: ast.expr, kinds: Kinds) -> Iterator
 
 
 def _defaults(node: ast.arguments, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
-    plain = [*node.posonlyargs, *node.args]
-    for arg, default in zip(plain[len(plain) - len(node.defaults) :], node.defaults, strict=True):
+    positional = [*node.posonlyargs, *node.args]
+    for arg, default in zip(positional[len(positional) - len(node.defaults) :], node.defaults, strict=True):
         kind = kinds.of(default)
         # A default of None says what may be missing, not what is usual.
         yield arg.arg, kind if kind != frozenset({"NoneType"}) else UNKNOWN

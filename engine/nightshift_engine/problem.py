@@ -45,8 +45,8 @@ class Problem:
         """Whether a suite has refused the tree that this change, on top of the job's, would give."""
         if not self.excluded:
             return False
-        whole = {**self.job.change, **change}
-        return digest(settle(self.job.base, whole)) in self.excluded
+        full_change = {**self.job.change, **change}
+        return digest(settle(self.job.base, full_change)) in self.excluded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +100,10 @@ class Finding:
 def settle(base: Tree, change: Change) -> Change:
     """The change without what leaves the base as it is, as the agent settles the changes that it digests."""
     entries = base.entries()
-    return {path: text for path, text in change.items() if not _same(base, path, text, known=path in entries)}
+    return {path: text for path, text in change.items() if not _same(base, path, text, is_present=path in entries)}
 
 
-def _same(base: Tree, path: str, text: str | None, *, known: bool) -> bool:
-    if text is None or not known:
-        return text is None and not known
+def _same(base: Tree, path: str, text: str | None, *, is_present: bool) -> bool:
+    if text is None or not is_present:
+        return text is None and not is_present
     return base.read(path) == encode(text)

@@ -96,7 +96,7 @@ class Search:
     ) -> None:
         self._evaluator, self._space, self._deadline = evaluator, space, deadline
         self._on_progress, self._accepts = on_progress, accepts
-        self._known, self._found = SeenTexts(), SearchResult()
+        self._seen_texts, self._result = SeenTexts(), SearchResult()
         self._order = order_of(space.observation)
         self._limits = limits_for(space.observation)
         self._maybe_partial: list[tuple[int, Variant]] = []
@@ -118,10 +118,10 @@ class Search:
         for step in (self._retry_slow, self._grow_partial_fixes, lambda: self._grow_blindly(suspects)):
             if not self._is_over():
                 await step()
-        found = self._found
-        found.exhausted = not found.passing and time.monotonic() < self._deadline
-        found.passing.sort(key=lambda variant: -variant.likelihood)
-        return found
+        result = self._result
+        result.exhausted = not result.passing and time.monotonic() < self._deadline
+        result.passing.sort(key=lambda variant: -variant.likelihood)
+        return result
 
     def _stream(
         self,
@@ -130,17 +130,17 @@ class Search:
         observation: SuiteObservation,
         before: Variant | None = None,
     ) -> CandidateStream:
-        made = CandidateStream(
-            trees, suspects, observation, self._space.words, self._known,
+        stream = CandidateStream(
+            trees, suspects, observation, self._space.words, self._seen_texts,
             before=before.edits if before else (), likelihood=before.likelihood if before else 1.0,
         )  # fmt: skip
-        self._found.estimated += made.size
-        return made
+        self._result.estimated += stream.size
+        return stream
 
     def _is_over(self) -> bool:
         if time.monotonic() >= self._deadline:
             return True
-        return bool(self._found.passing)
+        return bool(self._result.passing)
 
     def _has_enough(self, likelihood: float) -> bool:
         """Whether to stop, where the next variant would be so likely."""
@@ -150,7 +150,7 @@ class Search:
         if self._first_pass is None:
             return False
         at, won, tried = self._first_pass
-        return likelihood < won * AFTER_SHARE or now - at > AFTER_S or self._found.tried - tried > AFTER_TRIED
+        return likelihood < won * AFTER_SHARE or now - at > AFTER_S or self._result.tried - tried > AFTER_TRIED
 
     async def _try_all(self) -> None:
         """Try the candidates, the likeliest first, until there is enough; grow partial fixes on the way."""
@@ -161,7 +161,7 @@ class Search:
                 await self._try(batch, self._limits)
             finally:
                 batch = await ahead
-            if self._maybe_partial and self._found.tried >= self._grow_at and not self._is_over():
+            if self._maybe_partial and self._result.tried >= self._grow_at and not self._is_over():
                 await self._grow()
 
     async def _try(self, batch: Sequence[Variant], limits: EvaluationLimits) -> None:
@@ -175,20 +175,20 @@ class Search:
         )
         took = max(0.01, time.monotonic() - began)
         self._size = int(min(MOST_BATCH, 2 * self._size, max(16, len(batch) * BATCH_S / took)))
-        self._found.tried += len(batch)
+        self._result.tried += len(batch)
         for variant, outcome in zip(batch, outcomes, strict=True):
             self._note(variant, outcome)
         self._report_progress()
 
     def _note(self, variant: Variant, outcome: CandidateResult) -> None:
-        found = self._found
+        result = self._result
         if outcome.how is RunStatus.PASSED:
             if self._accepts(variant):
-                found.passing.append(variant)
-                self._first_pass = self._first_pass or (time.monotonic(), variant.likelihood, found.tried)
-            found.best = len(self._order)
+                result.passing.append(variant)
+                self._first_pass = self._first_pass or (time.monotonic(), variant.likelihood, result.tried)
+            result.best = len(self._order)
             return
-        found.best = max(found.best, outcome.passed)
+        result.best = max(result.best, outcome.passed)
         if outcome.passed and len(variant.edits) == 1:
             self._maybe_partial.append((outcome.passed, variant))
         if outcome.how in {RunStatus.STEPS, RunStatus.TIMEOUT}:
@@ -209,19 +209,21 @@ class Search:
             if time.monotonic() < self._deadline:
                 self._candidates.add(await self._grow_from(replace(variant, likelihood=GROWTH * share)))
         del self._partial_fixes[:GROWN_AT_ONCE]
-        self._grow_at = self._found.tried + GROW_EVERY
+        self._grow_at = self._result.tried + GROW_EVERY
 
     async def _rank_partial_fixes(self) -> None:
         """Keep the variants that pass more tests in all than the original, the best first."""
         ranked = sorted(self._maybe_partial, key=lambda entry: (-entry[0], -entry[1].likelihood))[:LOOKED_AT]
         self._maybe_partial, variants = [], [variant for _, variant in ranked]
-        whole = replace(self._limits, max_failures=len(self._order))
+        limits = replace(self._limits, max_failures=len(self._order))
         candidates = [variant.candidate for variant in variants]
-        outcomes = await self._evaluator.evaluate(self._space.job, candidates, self._order, whole) if candidates else ()
+        outcomes = (
+            await self._evaluator.evaluate(self._space.job, candidates, self._order, limits) if candidates else ()
+        )
         failing = len(self._space.observation.failing)
         before = len(self._order) - failing
         shares = [((outcome.passed - before) / max(1, failing)) for outcome in outcomes]
-        self._partial_fixes += [(share, one) for share, one in zip(shares, variants, strict=True) if share > 0]
+        self._partial_fixes += [(share, variant) for share, variant in zip(shares, variants, strict=True) if share > 0]
         self._partial_fixes.sort(key=lambda entry: (-entry[0], -entry[1].likelihood))
         del self._partial_fixes[GROWN:]
 
@@ -231,7 +233,9 @@ class Search:
         job = replace(self._space.job, change={**self._space.job.change, variant.path: text})
         observation = await self._evaluator.observe(job)
         trees = {**self._space.trees, variant.path: ast.parse(text)}
-        suspects = [one for one in fault_localisation.suspects(trees, observation) if one.path == variant.path]
+        suspects = [
+            suspect for suspect in fault_localisation.suspects(trees, observation) if suspect.path == variant.path
+        ]
         return await asyncio.to_thread(self._stream, trees, suspects, observation, variant)
 
     async def _retry_slow(self) -> None:
@@ -246,26 +250,28 @@ class Search:
 
     async def _grow_blindly(self, suspects: Sequence[fault_localisation.Suspect]) -> None:
         """Add second edits to the likeliest single ones, although none of these fixed anything alone."""
-        for number, variant in enumerate(sorted(self._likely, key=lambda one: -one.likelihood), 1):
+        for number, variant in enumerate(sorted(self._likely, key=lambda variant: -variant.likelihood), 1):
             if self._is_over():
                 return
             trees = {**self._space.trees, variant.path: ast.fix_missing_locations(variant.tree)}
-            where = [one for one in suspects if (one.path, one.scope.name) == (variant.path, variant.scope)]
+            where = [
+                suspect for suspect in suspects if (suspect.path, suspect.scope.name) == (variant.path, variant.scope)
+            ]
             self._candidates.add(await asyncio.to_thread(self._stream, trees, where, self._space.observation, variant))
             if number % BLIND_AT_ONCE == 0:
                 await self._try_all()
 
     def _report_progress(self) -> None:
-        now, found = time.monotonic(), self._found
+        now, result = time.monotonic(), self._result
         if now - self._reported < REPORT_S:
             return
         self._reported = now
-        text = f"tried {found.tried:,} of about {max(found.estimated, found.tried):,} candidates"
-        if found.passing:
-            text += f", {len(found.passing)} pass"
-        elif found.best:
-            text += f"; the best passes {found.best} of {len(self._order)} tests"
-        self._on_progress(Progress(tried=found.tried, estimated=found.estimated, best=found.best, text=text))
+        text = f"tried {result.tried:,} of about {max(result.estimated, result.tried):,} candidates"
+        if result.passing:
+            text += f", {len(result.passing)} pass"
+        elif result.best:
+            text += f"; the best passes {result.best} of {len(self._order)} tests"
+        self._on_progress(Progress(tried=result.tried, estimated=result.estimated, best=result.best, text=text))
 
 
 def _batch(items: Sequence[Variant], size: int) -> list[Sequence[Variant]]:
@@ -329,7 +335,7 @@ class CandidateStream:
         suspects: where to edit.
         observation: what the tests were seen to do.
         words: the vocabulary of each file.
-        known: the texts that were tried; grows.
+        seen_texts: the texts that were tried; grows.
         before: the edits that the trees hold already.
         likelihood: that of those edits together.
     """
@@ -340,21 +346,21 @@ class CandidateStream:
         suspects: Sequence[Suspect],
         observation: SuiteObservation,
         words: Mapping[str, Vocabulary],
-        known: SeenTexts,
+        seen_texts: SeenTexts,
         *,
         before: tuple[Edit, ...] = (),
         likelihood: float = 1.0,
     ) -> None:
-        self._trees, self._known, self._before, self._base = trees, known, before, likelihood
+        self._trees, self._seen_texts, self._before, self._base = trees, seen_texts, before, likelihood
         for suspect in suspects:  # a variant that reads as what there is changes nothing
-            known.is_new(suspect.path, suspect.scope.name, _text(trees[suspect.path], suspect))
-        found = [
+            seen_texts.is_new(suspect.path, suspect.scope.name, _text(trees[suspect.path], suspect))
+        queue = [
             (edit.weight * _suspicion(suspect, edit) * _plausibility(trees[suspect.path], edit), number, edit, suspect)
             for suspect in suspects
             for number, edit in enumerate(_edits(trees[suspect.path], suspect, observation, words.get(suspect.path)))
         ]
-        found.sort(key=lambda entry: (-entry[0], entry[1]))
-        self._queue, self._next = found[:MOST_EDITS], 0
+        queue.sort(key=lambda entry: (-entry[0], entry[1]))
+        self._queue, self._next = queue[:MOST_EDITS], 0
 
     @property
     def size(self) -> int:
@@ -385,7 +391,7 @@ class CandidateStream:
             text = _text(tree, suspect)
         except (ValueError, RecursionError):  # what cannot be written as text is no program
             return None
-        if not self._known.is_new(suspect.path, suspect.scope.name, text):
+        if not self._seen_texts.is_new(suspect.path, suspect.scope.name, text):
             return None
         return Variant(
             path=suspect.path,
@@ -431,7 +437,7 @@ def _edits(
     context = EditContext(
         path=suspect.path,
         tree=tree,
-        scope=suspect.scope.place,
+        scope=suspect.scope.position,
         lines=suspect.lines,
         kinds=observation.kinds.get(f"{suspect.path}:{suspect.scope.name}", {}),
         words=words or Vocabulary(),
@@ -448,10 +454,10 @@ def _suspicion(suspect: Suspect, edit: Edit) -> float:
 
 def _plausibility(tree: ast.Module, edit: Edit) -> float:
     """Less than 1 where an edit makes both sides of an operator the same, as in `x - x`: hardly anyone means that."""
-    if edit.count is not None or not edit.place:
+    if edit.count is not None or not edit.position:
         return 1.0
-    here, new = at(tree, edit.place), edit.new[0]
-    beside = [ast.dump(side) for side in _sides(at(tree, edit.place[:-1])) if side is not here]
+    here, new = at(tree, edit.position), edit.new[0]
+    beside = [ast.dump(side) for side in _sides(at(tree, edit.position[:-1])) if side is not here]
     within = [ast.dump(side) for side in _sides(new)]
     return EQUAL_SIDES if (beside and ast.dump(new) in beside) or len(set(within)) < len(within) else 1.0
 
@@ -469,4 +475,4 @@ def _sides(node: ast.AST) -> list[ast.expr]:
 
 
 def _text(tree: ast.Module, suspect: Suspect) -> str:
-    return ast.unparse(at(tree, suspect.scope.place))
+    return ast.unparse(at(tree, suspect.scope.position))

@@ -124,11 +124,11 @@ def render(text: str, wanted: ast.Module) -> str:
     for wrapped in (False, True):
         for writer in (_Writer(text, depth) for depth in ("expression", "statement", "function")):
             cuts = sorted(writer.cuts(wanted, wrapped=wrapped), key=lambda cut: -cut.start)
-            made = text.encode()
+            raw = text.encode()
             for cut in cuts:
-                made = made[: cut.start] + cut.text.encode() + made[cut.stop :]
-            if _reads_as(made.decode("utf-8", "replace"), aim):
-                return made.decode()
+                raw = raw[: cut.start] + cut.text.encode() + raw[cut.stop :]
+            if _reads_as(raw.decode("utf-8", "replace"), aim):
+                return raw.decode()
     return ast.unparse(wanted) + "\n"
 
 
@@ -160,7 +160,7 @@ class _Writer:
             return
         inner = self._inner(old, new, wrapped=wrapped)
         if inner is None:
-            yield self._whole(old, new, wrapped=wrapped)
+            yield self._replace_node(old, new, wrapped=wrapped)
         else:
             yield from inner
 
@@ -168,24 +168,24 @@ class _Writer:
         """The cuts inside of two nodes; None where the nodes must be replaced as a whole."""
         if type(old) is not type(new) or self._is_smallest(old):
             return None
-        found = list[_Cut]()
+        cuts = list[_Cut]()
         for name, before in ast.iter_fields(old):
             after = getattr(new, name)
             if _is_block(before) or _is_block(after):
                 if not before:
                     return None
-                found += self._of_block(before, after, wrapped=wrapped)
+                cuts += self._of_block(before, after, wrapped=wrapped)
             elif isinstance(before, ast.expr) and isinstance(after, ast.expr):
-                found += self._differences(before, after, wrapped=wrapped)
+                cuts += self._differences(before, after, wrapped=wrapped)
             elif isinstance(before, list) and _pairs(before, after):
-                for one, other in zip(before, after, strict=True):
-                    found += self._differences(one, other, wrapped=wrapped)
+                for old_part, other in zip(before, after, strict=True):
+                    cuts += self._differences(old_part, other, wrapped=wrapped)
             elif _dump(before) != _dump(after):
                 sign = self._sign(old, name, before, after)
                 if sign is None:
                     return None
-                found += sign
-        return found
+                cuts += sign
+        return cuts
 
     def _sign(self, old: Any, field: str, before: Any, after: Any) -> list[_Cut] | None:
         """The cuts that replace operators, each in the gap between its operands."""
@@ -204,17 +204,17 @@ class _Writer:
     def _in_gap(self, left: Any, right: Any, before: ast.AST, after: ast.AST) -> _Cut | None:
         start, stop = self._at(left.end_lineno, left.end_col_offset), self._at(right.lineno, right.col_offset)
         sign = rb"\s+".join(re.escape(word) for word in _SIGNS[type(before)].encode().split())
-        found = re.fullmatch(rb"([\s()\\]*)(" + sign + rb")(=?[\s()\\]*)", self._raw[start:stop])
-        if not found:
+        match = re.fullmatch(rb"([\s()\\]*)(" + sign + rb")(=?[\s()\\]*)", self._raw[start:stop])
+        if not match:
             return None
-        return _Cut(start=start + found.start(2), stop=start + found.end(2), text=_SIGNS[type(after)])
+        return _Cut(start=start + match.start(2), stop=start + match.end(2), text=_SIGNS[type(after)])
 
     def _is_smallest(self, node: ast.AST) -> bool:
         if self._depth == "function":
             return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.expr)
         return self._depth == "statement" and isinstance(node, ast.stmt) and not hasattr(node, "body")
 
-    def _whole(self, old: Any, new: Any, *, wrapped: bool) -> _Cut:
+    def _replace_node(self, old: Any, new: Any, *, wrapped: bool) -> _Cut:
         if isinstance(old, ast.stmt):
             return self._statements([old], [new])
         text = self._quote(ast.unparse(new))
@@ -237,7 +237,7 @@ class _Writer:
         old, new = before[head : len(before) - tail], after[head : len(after) - tail]
         if len(old) == len(new):
             pairs = zip(old, new, strict=True)
-            return [cut for one, other in pairs for cut in self._differences(one, other, wrapped=wrapped)]
+            return [cut for statement, other in pairs for cut in self._differences(statement, other, wrapped=wrapped)]
         if old:
             return [self._statements(old, new)]
         return [self._insert(before, head, new)]
@@ -252,22 +252,22 @@ class _Writer:
     def _insert(self, block: list[Any], index: int, new: list[Any]) -> _Cut:
         before = block[index - 1] if index else block[0]
         line = before.end_lineno if index else min([before.lineno, *(d.lineno for d in _decorators(before))]) - 1
-        place = self._starts[line]
-        lead = "\n" if place and self._raw[place - 1 : place] != b"\n" else ""
-        return _Cut(start=place, stop=place, text=lead + self._lines(new, before.col_offset))
+        offset = self._starts[line]
+        lead = "\n" if offset and self._raw[offset - 1 : offset] != b"\n" else ""
+        return _Cut(start=offset, stop=offset, text=lead + self._lines(new, before.col_offset))
 
     def _lines(self, statements: list[Any], indent: int) -> str:
-        made = [line for statement in statements for line in self._source(statement)]
-        return "".join(f"{' ' * indent}{line}\n" if line.strip() else "\n" for line in made)
+        lines = [line for statement in statements for line in self._source(statement)]
+        return "".join(f"{' ' * indent}{line}\n" if line.strip() else "\n" for line in lines)
 
     def _source(self, statement: Any) -> list[str]:
         """A statement's lines: its own from the file where it is one that was moved or copied."""
-        known = self._sources.get(ast.dump(statement))
-        segment = ast.get_source_segment(self._raw.decode(), known) if known else None
-        if known is None or not segment:
+        original = self._sources.get(ast.dump(statement))
+        segment = ast.get_source_segment(self._raw.decode(), original) if original else None
+        if original is None or not segment:
             return self._quote(ast.unparse(statement)).split("\n")
         lines = segment.split("\n")
-        return [lines[0], *(re.sub(f"^ {{0,{known.col_offset}}}", "", line) for line in lines[1:])]
+        return [lines[0], *(re.sub(f"^ {{0,{original.col_offset}}}", "", line) for line in lines[1:])]
 
     def _at(self, line: int, column: int) -> int:
         return self._starts[line - 1] + column
@@ -276,7 +276,7 @@ class _Writer:
         """The text with the quotation marks that the file prefers."""
         if not self._double:
             return text
-        made, lines = list(text.split("\n")), text
+        rows, lines = list(text.split("\n")), text
         try:
             tokens = list(tokenize.generate_tokens(io.StringIO(lines).readline))
         except (tokenize.TokenError, IndentationError, SyntaxError):
@@ -284,9 +284,9 @@ class _Writer:
         for token in reversed(tokens):
             (row, first), (end_row, last) = token.start, token.end
             if token.type == tokenize.STRING and row == end_row and re.fullmatch(r"[rb]?'[^'\"\\]*'", token.string):
-                line = made[row - 1]
-                made[row - 1] = line[:first] + token.string.replace("'", '"') + line[last:]
-        return "\n".join(made)
+                line = rows[row - 1]
+                rows[row - 1] = line[:first] + token.string.replace("'", '"') + line[last:]
+        return "\n".join(rows)
 
 
 def _is_block(value: Any) -> bool:
@@ -296,7 +296,9 @@ def _is_block(value: Any) -> bool:
 def _pairs(before: list[Any], after: Any) -> bool:
     """Tell whether two lists of expressions, or of what holds some, can be compared one by one."""
     alike = isinstance(after, list) and len(before) == len(after)
-    return alike and all(hasattr(one, "lineno") for one in before) and all(isinstance(one, ast.AST) for one in after)
+    return (
+        alike and all(hasattr(node, "lineno") for node in before) and all(isinstance(node, ast.AST) for node in after)
+    )
 
 
 def _dump(value: Any) -> str:

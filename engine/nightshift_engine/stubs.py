@@ -60,8 +60,8 @@ def read(text: str, scope: str) -> Stub | str:
 
 def _stub(text: str, node: ast.FunctionDef) -> Stub:
     arguments = node.args
-    plain = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
-    parameters = [*plain, *([arguments.vararg.arg] if arguments.vararg else [])]
+    positional = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+    parameters = [*positional, *([arguments.vararg.arg] if arguments.vararg else [])]
     parameters += [a.arg for a in arguments.kwonlyargs] + ([arguments.kwarg.arg] if arguments.kwarg else [])
     doc = ast.get_docstring(node) or ""
     returns = ast.unparse(node.returns) if node.returns else ""
@@ -70,7 +70,7 @@ def _stub(text: str, node: ast.FunctionDef) -> Stub:
         head=_head(text, node),
         indent=_indent(text, node),
         parameters=tuple(parameters),
-        examples=tuple(dict(_examples(doc, node, len(plain))).values()),
+        examples=tuple(dict(_examples(doc, node, len(positional))).values()),
         numbers="float" in returns or "complex" in returns,
         constants=_constants(doc, {node.name, *parameters}),
         words=frozenset(word.lower() for word in _WORDS.findall(f"{node.name.replace('_', ' ')} {doc}")),
@@ -84,9 +84,9 @@ def _head(text: str, node: ast.FunctionDef) -> str:
     if ast.get_docstring(node) is not None:
         return "\n".join(lines[first - 1 : node.body[0].end_lineno])
     body = node.body[0]
-    kept = lines[first - 1 : body.lineno]
-    kept[-1] = kept[-1].encode()[: body.col_offset].decode().rstrip()
-    return "\n".join(line for line in kept if line.strip() and not line.lstrip().startswith("#"))
+    head_lines = lines[first - 1 : body.lineno]
+    head_lines[-1] = head_lines[-1].encode()[: body.col_offset].decode().rstrip()
+    return "\n".join(line for line in head_lines if line.strip() and not line.lstrip().startswith("#"))
 
 
 def _indent(text: str, node: ast.FunctionDef) -> str:
@@ -98,8 +98,8 @@ def _indent(text: str, node: ast.FunctionDef) -> str:
 def _constants(doc: str, names: set[str]) -> tuple[str, ...]:
     """Texts in quotes, code that is no name of the function's, and numbers."""
     code = [text if _is_literal(text) else repr(text) for text in _CODE.findall(doc) if text not in names]
-    found = [*_QUOTED.findall(doc), *code, *_NUMBER.findall(doc)]
-    return tuple(dict.fromkeys(repr(literals.read(text)) for text in found if _is_literal(text)))[:12]
+    texts = [*_QUOTED.findall(doc), *code, *_NUMBER.findall(doc)]
+    return tuple(dict.fromkeys(repr(literals.read(text)) for text in texts if _is_literal(text)))[:12]
 
 
 def _is_literal(text: str) -> bool:
@@ -110,7 +110,9 @@ def _is_literal(text: str) -> bool:
     return True
 
 
-def _examples(doc: str, node: ast.FunctionDef, plain: int) -> Iterator[tuple[str, tuple[tuple[object, ...], object]]]:
+def _examples(
+    doc: str, node: ast.FunctionDef, positional_count: int
+) -> Iterator[tuple[str, tuple[tuple[object, ...], object]]]:
     """The examples of a docstring by the text of the call: those of doctest, then calls with a result after them."""
     if node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
         return
@@ -118,12 +120,12 @@ def _examples(doc: str, node: ast.FunctionDef, plain: int) -> Iterator[tuple[str
     names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
     for call, wanted in (*_of_doctest(doc), *_of_prose(doc, node.name)):
         try:
-            found = _bind(call, node.name, names, defaults)
+            arguments = _bind(call, node.name, names, defaults)
             result = literals.read(wanted)
         except ValueError:
             continue
-        if len(found) == plain:
-            yield call, (found, result)
+        if len(arguments) == positional_count:
+            yield call, (arguments, result)
 
 
 def _of_doctest(doc: str) -> list[tuple[str, str]]:
@@ -178,7 +180,7 @@ def _bind(call: str, name: str, names: list[str], defaults: list[object]) -> tup
     usual = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
     if not set(given) <= set(names) or not set(names) <= given.keys() | usual.keys():
         raise ValueError("has other arguments")
-    return tuple(given.get(one, usual.get(one)) for one in names)
+    return tuple(given.get(parameter, usual.get(parameter)) for parameter in names)
 
 
 def _value(node: ast.expr) -> object:
@@ -194,24 +196,28 @@ class StubPlace:
 
     path: str
     scope: str
-    place: Place
+    position: Place
 
 
 def find(trees: Mapping[str, ast.Module], observation: SuiteObservation) -> list[StubPlace]:
     """The stubs that failing tests run; all stubs where it is not known what they run."""
     ran = {(path, line) for test in observation.failing for path, lines in test.lines.items() for line in lines}
-    found = list[StubPlace]()
+    stub_places = list[StubPlace]()
     for path, tree in trees.items():
-        for name, place, node in functions(tree):
-            body_lines = {(path, line) for one in node.body for line in range(one.lineno, (one.end_lineno or 0) + 1)}
+        for name, position, node in functions(tree):
+            body_lines = {
+                (path, line)
+                for statement in node.body
+                for line in range(statement.lineno, (statement.end_lineno or 0) + 1)
+            }
             if is_stub(node) and (not ran or ran & body_lines):
-                found.append(StubPlace(path=path, scope=name, place=place))
-    return found
+                stub_places.append(StubPlace(path=path, scope=name, position=position))
+    return stub_places
 
 
 def fill(tree: ast.Module, stub: StubPlace, text: str) -> ast.Module:
     """The tree with another text of the function, which begins at column 0."""
-    made = ast.parse(text).body
-    function = next(node for node in made if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    whole: ast.Module = replace(tree, stub.place, function)
-    return whole
+    statements = ast.parse(text).body
+    function = next(node for node in statements if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    new_tree: ast.Module = replace(tree, stub.position, function)
+    return new_tree

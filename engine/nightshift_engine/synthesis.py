@@ -61,20 +61,20 @@ class SandboxSynthesiser:
         program = None if text is None else program_text(text)
         if program is None:
             return SynthesisResult(why=f"there is no file {job.path} that Python can decode")
-        found = stubs.read(program.text, job.scope)
-        if isinstance(found, str):
-            return SynthesisResult(why=found)
+        stub = stubs.read(program.text, job.scope)
+        if isinstance(stub, str):
+            return SynthesisResult(why=stub)
         stage = await plan_stage(job.job, self._suite_runs)
-        planned = _recording(stage.with_task(_task(job, found)), job.path, program, found.name)
+        planned = _recording(stage.with_task(_task(job, stub)), job.path, program, stub.name)
         suite = replace(stage.job, limits=replace(job.job.limits, cpu_s=job.budget_s + TESTS_S))
         ready, result = await self._suite_runs.executed(suite, planned)
         report = report_of(read_program(result, ready.key))
-        return result_of(report, lambda body: write(found, body), job.budget_s)
+        return result_of(report, lambda body: write(stub, body), job.budget_s)
 
 
-def write(found: Stub, body: str) -> str:
+def write(stub: Stub, body: str) -> str:
     """The text of the whole function with these statements as its body."""
-    return f"{found.head}\n{textwrap.indent(body, found.indent)}\n"
+    return f"{stub.head}\n{textwrap.indent(body, stub.indent)}\n"
 
 
 def _recording(plan: Plan, path: str, program: ProgramText, name: str) -> Plan:
@@ -86,18 +86,18 @@ def _recording(plan: Plan, path: str, program: ProgramText, name: str) -> Plan:
     return replace(plan, files=files, texts={name: texts_of_tests.get(name, raw) for name, raw in texts.items()})
 
 
-def _task(job: SynthesisJob, found: Stub) -> dict[str, Any]:
+def _task(job: SynthesisJob, stub: Stub) -> dict[str, Any]:
     """The job of the program inside the sandbox."""
-    given = [text for text in job.constants if text not in found.constants and _plain(text)]
-    constants = [(text, 1) for text in found.constants] + [(text, 2) for text in given]
-    words = found.words | {word.lower() for name in job.names for word in name.split("_")}
+    given = [text for text in job.constants if text not in stub.constants and _is_scalar(text)]
+    constants = [(text, 1) for text in stub.constants] + [(text, 2) for text in given]
+    words = stub.words | {word.lower() for name in job.names for word in name.split("_")}
     return {
         "kind": "synthesis",
-        "parameters": found.parameters,
-        "examples": [_pack(arguments, wanted) for arguments, wanted in found.examples],
+        "parameters": stub.parameters,
+        "examples": [_pack(arguments, wanted) for arguments, wanted in stub.examples],
         "constants": constants[:CONSTANTS],
         "words": sorted(words)[:200],
-        "numbers": found.numbers,
+        "numbers": stub.numbers,
         "budget_s": job.budget_s,
         "tests_s": min(TESTS_S, job.job.wall_s, job.budget_s / 2 + 1),
         "processes": 2 if job.job.cpus >= 2 and job.job.pids >= 4 else 1,
@@ -109,7 +109,7 @@ def _pack(arguments: tuple[object, ...], wanted: object) -> str:
     return json.dumps([values.pack(list(arguments)), "gives", values.pack(wanted), None])
 
 
-def _plain(text: str) -> bool:
+def _is_scalar(text: str) -> bool:
     """Tell whether a constant is a number or a text."""
     try:
         value = literals.read(text)

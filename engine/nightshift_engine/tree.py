@@ -19,30 +19,30 @@ Place = tuple[tuple[str, int | None], ...]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def at(tree: ast.AST, place: Place) -> ast.AST:
+def at(tree: ast.AST, position: Place) -> ast.AST:
     """The node at a place."""
     node: Any = tree
-    for field, index in place:
+    for field, index in position:
         node = getattr(node, field) if index is None else getattr(node, field)[index]
-    found: ast.AST = node
-    return found
+    target: ast.AST = node
+    return target
 
 
-def replace(tree: ast.AST, place: Place, new: ast.AST) -> Any:
+def replace(tree: ast.AST, position: Place, new: ast.AST) -> Any:
     """The tree with another node at a place."""
-    if not place:
+    if not position:
         return new
-    (field, index), rest = place[0], place[1:]
+    (field, index), rest = position[0], position[1:]
     child = getattr(tree, field) if index is None else getattr(tree, field)[index]
     return _with(tree, field, index, replace(child, rest, new))
 
 
-def splice(tree: ast.AST, place: Place, count: int, new: Sequence[ast.stmt]) -> Any:
+def splice(tree: ast.AST, position: Place, count: int, new: Sequence[ast.stmt]) -> Any:
     """The tree with `count` statements from a place on replaced by others; 0 inserts before it.
 
     The last index of the place may be the length of its list. An emptied body gets a `pass`.
     """
-    *way, (field, index) = place
+    *way, (field, index) = position
     assert index is not None, "a statement stands in a list"
     holder = at(tree, tuple(way))
     body = list(getattr(holder, field))
@@ -57,15 +57,15 @@ def places(tree: ast.AST, start: Place = ()) -> Iterator[tuple[Place, ast.AST]]:
     yield from _below(at(tree, start), start)
 
 
-def _below(node: ast.AST, place: Place) -> Iterator[tuple[Place, ast.AST]]:
-    yield place, node
+def _below(node: ast.AST, position: Place) -> Iterator[tuple[Place, ast.AST]]:
+    yield position, node
     for field, value in ast.iter_fields(node):
         if isinstance(value, ast.AST):
-            yield from _below(value, (*place, (field, None)))
+            yield from _below(value, (*position, (field, None)))
         elif isinstance(value, list):
             for index, item in enumerate(value):
                 if isinstance(item, ast.AST):
-                    yield from _below(item, (*place, (field, index)))
+                    yield from _below(item, (*position, (field, index)))
 
 
 def _with(node: ast.AST, field: str, index: int | None, new: Any) -> ast.AST:
@@ -77,27 +77,27 @@ def _with(node: ast.AST, field: str, index: int | None, new: Any) -> ast.AST:
 
 
 def _shallow(node: ast.AST, field: str, value: Any) -> ast.AST:
-    made = copy.copy(node)
-    setattr(made, field, value)
-    return made
+    clone = copy.copy(node)
+    setattr(clone, field, value)
+    return clone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """An outermost function, or the rest of the file (`place` and `name` are empty then).
+    """An outermost function, or the rest of the file (`position` and `name` are empty then).
 
     `statements` are all statements in it at any depth; those of the rest stand outside of functions, and the heads of
     functions are among them, because decorators and defaults are evaluated there.
     """
 
     name: str
-    place: Place
+    position: Place
     statements: tuple[ast.stmt, ...]
 
     @property
     def is_rest(self) -> bool:
         """Whether this is what is left of a file without its functions."""
-        return not self.place
+        return not self.position
 
     @property
     def lines(self) -> range:
@@ -107,13 +107,16 @@ class Scope:
 
     def node(self, tree: ast.Module) -> ast.AST:
         """The function, or the module."""
-        return at(tree, self.place)
+        return at(tree, self.position)
 
 
 def scopes(tree: ast.Module) -> list[Scope]:
     """All scopes of a file, in the order of the text, the rest last."""
-    found = [Scope(name=name, place=place, statements=tuple(_all(node.body))) for name, place, node in functions(tree)]
-    return [*found, Scope(name="", place=(), statements=tuple(_outside(tree.body)))]
+    function_scopes = [
+        Scope(name=name, position=position, statements=tuple(_all(node.body)))
+        for name, position, node in functions(tree)
+    ]
+    return [*function_scopes, Scope(name="", position=(), statements=tuple(_outside(tree.body)))]
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[str, Place, ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -122,11 +125,11 @@ def functions(tree: ast.Module) -> Iterator[tuple[str, Place, ast.FunctionDef | 
 
 
 def _functions(
-    holder: ast.AST, prefix: str, place: Place
+    holder: ast.AST, prefix: str, position: Place
 ) -> Iterator[tuple[str, Place, ast.FunctionDef | ast.AsyncFunctionDef]]:
     for field, block in ast.iter_fields(holder):
         for index, node in enumerate(block if isinstance(block, list) else ()):
-            here = (*place, (field, index))
+            here = (*position, (field, index))
             if isinstance(node, Function):
                 yield prefix + node.name, here, node
             elif isinstance(node, ast.ClassDef):

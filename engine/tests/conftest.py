@@ -21,12 +21,12 @@ Seen = Mapping[str, frozenset[str]]
 def context_of(text: str, kinds: Seen | None = None, scope: str | None = None) -> EditContext:
     """The context of the first function of a program (or of the scope named), with all its lines suspected."""
     tree = ast.parse(text)
-    found = next(one for one in scopes(tree) if scope is None or one.name == scope)
+    first_scope = next(option for option in scopes(tree) if scope is None or option.name == scope)
     return EditContext(
         path="a.py",
         tree=tree,
-        scope=found.place,
-        lines=dict.fromkeys(found.lines, 1.0),
+        scope=first_scope.position,
+        lines=dict.fromkeys(first_scope.lines, 1.0),
         kinds=kinds or {},
         words=vocabulary(text),
     )
@@ -34,8 +34,8 @@ def context_of(text: str, kinds: Seen | None = None, scope: str | None = None) -
 
 def edits_of(context: EditContext, operators: Sequence[EditOperator]) -> list[Edit]:
     """All edits, the likeliest first."""
-    found = [edit for operator in operators for edit in operator(context)]
-    return sorted(found, key=lambda edit: -edit.weight)
+    edits = [edit for operator in operators for edit in operator(context)]
+    return sorted(edits, key=lambda edit: -edit.weight)
 
 
 def rank(marked: str, operators: Sequence[EditOperator], kinds: Seen | None = None) -> int | None:
@@ -60,7 +60,7 @@ def _bare(text: str) -> str:
 def _scope_of(slip: str, marked: str) -> str:
     """The scope where the first mark stands."""
     line = marked[: marked.index("«")].count("\n") + 1
-    inside = [one for one in scopes(ast.parse(slip)) if one.place and line in one.lines]
+    inside = [scope for scope in scopes(ast.parse(slip)) if scope.position and line in scope.lines]
     return inside[0].name if inside else ""
 
 

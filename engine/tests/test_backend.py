@@ -94,8 +94,8 @@ async def test_a_refused_change_is_excluded_and_the_search_goes_on_from_where_it
     first = await backend.generate(asked(P.CODING, tests=LOOSE))
     change = parse(first).files
     refused = AttemptState(phase=P.REFLECTING, base="0" * 40, change=change, seen=(digest(change),), models=("repair",))
-    said = await RepairBackend(solver).generate(asked(P.REFLECTING, tests=LOOSE, work=refused))
-    reflection = read_reflection(said.text)
+    completion = await RepairBackend(solver).generate(asked(P.REFLECTING, tests=LOOSE, work=refused))
+    reflection = read_reflection(completion.text)
     assert reflection is not None
     assert (
         reflection.root_cause
@@ -111,13 +111,13 @@ async def test_a_refused_change_is_excluded_and_the_search_goes_on_from_where_it
 
 async def test_the_answer_to_another_refused_change_takes_that_change_back() -> None:
     """The next finding of the engine counts from where its search began, not on top of what was refused."""
-    found = [
+    findings = [
         Finding(change={"a.py": "A = 2\n"}, description="one"),
         Finding(change={"b.py": "B = 2\n"}, description="two"),
     ]
 
     async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
-        return found.pop(0)
+        return findings.pop(0)
 
     backend = RepairBackend(solve)
     files = {"a.py": "A = 1\n", "b.py": "B = 1\n"}
@@ -134,10 +134,10 @@ async def test_the_answer_to_another_refused_change_takes_that_change_back() -> 
 async def test_a_file_in_another_encoding_gets_its_own_bytes_back() -> None:
     latin = decode(OTHER_BYTES["names.py"])
     renamed = latin.replace("name", "noun")
-    found = [Finding(change={"names.py": renamed}, description="one"), Finding(change={"b.py": "B = 2\n"})]
+    findings = [Finding(change={"names.py": renamed}, description="one"), Finding(change={"b.py": "B = 2\n"})]
 
     async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
-        return found.pop(0)
+        return findings.pop(0)
 
     backend = RepairBackend(solve)
     about: dict[str, Any] = {"base": {"names.py": latin}, "files": {"b.py": "B = 1\n"}}
@@ -195,8 +195,8 @@ async def test_a_whole_attempt_is_walked_by_the_engine_alone() -> None:
     assert model.phases == [P.PLANNING, P.CODING]
     assert work.models == ("repair",)
     assert (work.spent.model_calls, work.spent.tokens) == (0, 0)
-    told = [event.message for event in bench.events if event.kind is Kind.REPAIR_PROGRESS]
-    assert told[:2] == ["repair: trying add.py", "repair: found after 1 candidates: replaces `-` by `+`"]
+    messages = [event.message for event in bench.events if event.kind is Kind.REPAIR_PROGRESS]
+    assert messages[:2] == ["repair: trying add.py", "repair: found after 1 candidates: replaces `-` by `+`"]
 
 
 async def test_dialogues_bring_the_code_itself() -> None:
@@ -344,13 +344,13 @@ TEXTS = st.text(st.characters(codec="ascii", exclude_characters="\r\x00"), max_s
 @given(st.dictionaries(st.sampled_from(["add.py", "pkg/mod.py", "my data/x.py", "a/b.txt"]), TEXTS, min_size=1))
 def test_files_come_out_of_the_reply_as_they_went_in(files: dict[str, str]) -> None:
     texts = {path: text if text.endswith("\n") or not text else text + "\n" for path, text in files.items()}
-    said = backend.coding_text(Finding(description="x", kind="swap"), texts)
-    assert parse(Completion(text=said, backend="repair", model="repair")).files == texts
+    reply = backend.coding_text(Finding(description="x", kind="swap"), texts)
+    assert parse(Completion(text=reply, backend="repair", model="repair")).files == texts
 
 
 def test_a_file_that_goes_is_said_to_go() -> None:
-    said = backend.coding_text(Finding(description="x"), {"old.py": None, "new.py": "A = 1\n"})
-    parsed = parse(Completion(text=said, backend="repair", model="repair"))
+    reply = backend.coding_text(Finding(description="x"), {"old.py": None, "new.py": "A = 1\n"})
+    parsed = parse(Completion(text=reply, backend="repair", model="repair"))
     assert (parsed.deletions, parsed.files) == (("old.py",), {"new.py": "A = 1\n"})
 
 
@@ -358,9 +358,9 @@ def test_the_reflection_of_a_search_is_json_that_the_agent_reads() -> None:
     finding = Finding(plan="1. line 3", description="replaces `-`", reflection="two changes were refused", tried=9)
     material = asked().material
     assert material is not None
-    said = backend.reflection_text(finding, material)
-    assert json.loads(said)["root_cause"] == "two changes were refused"
-    reflection = read_reflection(said)
+    text = backend.reflection_text(finding, material)
+    assert json.loads(text)["root_cause"] == "two changes were refused"
+    reflection = read_reflection(text)
     assert reflection is not None
     assert reflection.suggested_fix == "replaces `-`"
     untold = replace(finding, reflection="", plan="1. Two fail.\n2. Suspected: `a.py:3`.\n3. Change it.")

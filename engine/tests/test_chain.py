@@ -43,13 +43,13 @@ def test_it_takes_part_where_there_is_a_sandbox(
 
 
 @pytest.mark.parametrize(
-    ("settings", "more", "said"),
+    ("settings", "more", "message"),
     [
         (WITH_ENGINE, {"model_type": "openai,repair", "model_name": "a,b"}, "more models than backends"),
         (ENGINE, {"model_type": "repair", "phase_models": {"REVIEW": "big"}}, "'big': say whose it is"),
         (BARE, {"model_type": "repair"}, "repair is not configured: it is built in; it needs a sandbox"),
     ],
 )
-def test_what_cannot_be_is_said_with_its_mend(settings: BackendSettings, more: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_what_cannot_be_is_said_with_its_mend(settings: BackendSettings, more: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         chain(settings, **more)

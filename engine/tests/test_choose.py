@@ -18,9 +18,9 @@ def make(*calls: Call, count: int = 30) -> list[Any]:
 
 
 def test_numbers_texts_and_truth_values_keep_their_kind() -> None:
-    found = make(call(3, "ab", True, 0.5, None), call(7, "ba", False, 2.0, None))
-    assert found
-    for number, text, truth, real, nothing in found:
+    inputs = make(call(3, "ab", True, 0.5, None), call(7, "ba", False, 2.0, None))
+    assert inputs
+    for number, text, truth, real, nothing in inputs:
         assert type(number) is int
         assert isinstance(text, str)
         assert set(text) <= {"a", "b"}
@@ -30,9 +30,9 @@ def test_numbers_texts_and_truth_values_keep_their_kind() -> None:
 
 
 def test_none_of_them_was_seen_and_none_comes_twice() -> None:
-    found = make(call(1), call(2), count=5)
-    assert len(set(found)) == len(found)
-    assert not {(1,), (2,)} & set(found)
+    inputs = make(call(1), call(2), count=5)
+    assert len(set(inputs)) == len(inputs)
+    assert not {(1,), (2,)} & set(inputs)
 
 
 def test_what_was_sorted_distinct_or_not_empty_stays_so() -> None:
@@ -42,8 +42,8 @@ def test_what_was_sorted_distinct_or_not_empty_stays_so() -> None:
 
 
 def test_what_was_unordered_may_be_unordered() -> None:
-    found = make(call([3, 1, 3]), call([]))
-    assert any(items != sorted(items) for (items,) in found)
+    inputs = make(call([3, 1, 3]), call([]))
+    assert any(items != sorted(items) for (items,) in inputs)
 
 
 def test_numbers_that_were_never_negative_stay_so() -> None:

@@ -16,17 +16,17 @@ TESTS = "def test_toll():\n    assert toll(1) == 'free' and toll(99, False) == 9
 
 
 def test_constants_of_the_file_come_before_those_of_its_tests() -> None:
-    found = vocabulary(FILE, [TESTS]).constants
-    assert found[0] == "40"
-    assert found.index("'free'") < found.index("99")
-    assert {"7", "'wide'", "2.5", "'trucks'"} <= set(found)
-    assert not {"True", "False", "None"} & set(found)
+    constants = vocabulary(FILE, [TESTS]).constants
+    assert constants[0] == "40"
+    assert constants.index("'free'") < constants.index("99")
+    assert {"7", "'wide'", "2.5", "'trucks'"} <= set(constants)
+    assert not {"True", "False", "None"} & set(constants)
 
 
 def test_names_of_code_and_of_prose_are_known() -> None:
-    found = vocabulary(FILE, [TESTS]).names
-    assert {"toll", "weight", "LIMIT", "is_heavy", "base_rate", "test_toll"} <= set(found)
-    assert found.index("weight") < found.index("test_toll")
+    names = vocabulary(FILE, [TESTS]).names
+    assert {"toll", "weight", "LIMIT", "is_heavy", "base_rate", "test_toll"} <= set(names)
+    assert names.index("weight") < names.index("test_toll")
 
 
 def test_what_is_said_of_a_task_counts() -> None:
@@ -34,9 +34,9 @@ def test_what_is_said_of_a_task_counts() -> None:
 
 
 def test_broken_code_counts_as_prose() -> None:
-    found = vocabulary("def f(:\n    return 'open' + big_word")
-    assert found.constants == ("'open'",)
-    assert "big_word" in found.names
+    words = vocabulary("def f(:\n    return 'open' + big_word")
+    assert words.constants == ("'open'",)
+    assert "big_word" in words.names
 
 
 def test_long_texts_and_bytes_are_no_words() -> None:

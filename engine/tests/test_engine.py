@@ -59,8 +59,8 @@ def test_no_zones():
 @pytest.fixture
 async def engine() -> AsyncIterator[Engine]:
     with open_folder() as folder:
-        async with trying.evaluator("nested", folder) as made:
-            yield Engine(made)
+        async with trying.evaluator("nested", folder) as evaluator:
+            yield Engine(evaluator)
 
 
 def job(files: Mapping[str, str], tests: Mapping[str, str], base: Mapping[str, str] | None = None) -> EvaluationJob:
@@ -70,39 +70,39 @@ def job(files: Mapping[str, str], tests: Mapping[str, str], base: Mapping[str, s
 async def solve(
     engine: Engine, files: Mapping[str, str], tests: Mapping[str, str], budget_s: float = 40.0
 ) -> tuple[Finding, list[Progress]]:
-    told = list[Progress]()
-    return await engine.solve(Problem(job=job(files, tests), budget_s=budget_s), told.append), told
+    reports = list[Progress]()
+    return await engine.solve(Problem(job=job(files, tests), budget_s=budget_s), reports.append), reports
 
 
 async def test_a_wrong_boundary_is_mended_and_all_else_of_the_file_stays(engine: Engine) -> None:
-    found, told = await solve(engine, {"fares.py": FARE}, {"test_fares.py": FARE_TESTS})
-    assert found.change == {"fares.py": FARE.replace("age <= 65", "age > 65")}
-    assert "`<=` becomes `>`" in found.description
-    assert "in `fare`" in found.description
-    assert "2." in found.plan
-    assert "`fares.py:" in found.plan
-    assert 0 < found.tried <= found.estimated
-    assert told[0].text == "looking at the tests as they are"
+    finding, reports = await solve(engine, {"fares.py": FARE}, {"test_fares.py": FARE_TESTS})
+    assert finding.change == {"fares.py": FARE.replace("age <= 65", "age > 65")}
+    assert "`<=` becomes `>`" in finding.description
+    assert "in `fare`" in finding.description
+    assert "2." in finding.plan
+    assert "`fares.py:" in finding.plan
+    assert 0 < finding.tried <= finding.estimated
+    assert reports[0].text == "looking at the tests as they are"
 
 
 async def test_a_mend_that_takes_two_edits_grows_from_the_one_that_mends_a_part(engine: Engine) -> None:
     broken = FARE.replace("age < 6", "age < 16").replace("cost // 2", "cost // 3").replace("age <= 65", "age > 65")
     tests = FARE_TESTS.replace("(2, 3, 0)", "(2, 3, 0), (2, 6, 8), (1, 15, 4), (2, 5, 0)")
-    found, _ = await solve(engine, {"fares.py": broken}, {"test_fares.py": tests}, budget_s=90)
-    assert found.change is not None, found.why_not
-    assert found.kind.count("+") == 1
-    assert "age < 6:" in (found.change["fares.py"] or "")
-    assert "cost // 2" in (found.change["fares.py"] or "")
+    finding, _ = await solve(engine, {"fares.py": broken}, {"test_fares.py": tests}, budget_s=90)
+    assert finding.change is not None, finding.why_not
+    assert finding.kind.count("+") == 1
+    assert "age < 6:" in (finding.change["fares.py"] or "")
+    assert "cost // 2" in (finding.change["fares.py"] or "")
 
 
 async def test_a_missing_import_needs_no_search(engine: Engine) -> None:
     files = {"steps.py": "def rounded(x):\n    return math.ceil(x)  # up\n"}
     tests = {"test_steps.py": "from steps import rounded\n\ndef test_up():\n    assert rounded(1.2) == 2\n"}
-    found, _ = await solve(engine, files, tests)
-    assert found.change is not None, found.why_not
-    assert (found.change["steps.py"] or "").endswith(files["steps.py"])
-    assert found.kind == "quick"
-    assert found.tried < 30
+    finding, _ = await solve(engine, files, tests)
+    assert finding.change is not None, finding.why_not
+    assert (finding.change["steps.py"] or "").endswith(files["steps.py"])
+    assert finding.kind == "quick"
+    assert finding.tried < 30
 
 
 async def test_what_another_file_of_the_tree_does_wrong_is_mended_there(engine: Engine) -> None:
@@ -114,8 +114,8 @@ async def test_what_another_file_of_the_tree_does_wrong_is_mended_there(engine: 
         "def test_more():\n    assert gross(200) == 238\n"
     }
     problem = Problem(job=job(files, tests, base), budget_s=60)
-    found = await engine.solve(problem, lambda _progress: None)
-    assert found.change == {"shop/tax.py": "def tax(net):\n    return net * 19 // 100\n"}
+    finding = await engine.solve(problem, lambda _progress: None)
+    assert finding.change == {"shop/tax.py": "def tax(net):\n    return net * 19 // 100\n"}
 
 
 async def test_an_endless_loop_is_mended_in_spite_of_itself(engine: Engine) -> None:
@@ -125,25 +125,25 @@ async def test_an_endless_loop_is_mended_in_spite_of_itself(engine: Engine) -> N
         "@pytest.mark.parametrize(('n', 'count'), [(1, 0), (2, 1), (9, 3), (1024, 10)])\n"
         "def test_halvings(n, count):\n    assert halvings(n) == count\n"
     }
-    found, _ = await solve(engine, {"halvings.py": text}, tests)
-    assert found.change is not None, found.why_not
-    assert any(mend in (found.change["halvings.py"] or "") for mend in ("n //= 2", "n = n // 2", "n >>= 1"))
+    finding, _ = await solve(engine, {"halvings.py": text}, tests)
+    assert finding.change is not None, finding.why_not
+    assert any(mend in (finding.change["halvings.py"] or "") for mend in ("n //= 2", "n = n // 2", "n >>= 1"))
 
 
 async def test_where_all_tests_pass_nothing_is_touched(engine: Engine) -> None:
     right = FARE.replace("age <= 65", "age > 65")
-    found, _ = await solve(engine, {"fares.py": right}, {"test_fares.py": FARE_TESTS})
-    assert found.change is None
-    assert "pass already" in found.why_not
+    finding, _ = await solve(engine, {"fares.py": right}, {"test_fares.py": FARE_TESTS})
+    assert finding.change is None
+    assert "pass already" in finding.why_not
 
 
 async def test_where_only_what_is_held_out_fails_the_whole_tests_are_used_and_that_is_said(engine: Engine) -> None:
     shown = FARE_TESTS.replace("(3, 70, 6), (2, 66, 4), (2, 65, 8), ", "").replace("(1, 30, 4), (3, 30, 12), ", "")
     start = job({"fares.py": FARE}, {"test_fares.py": shown})
     problem = Problem(job=start, whole_tests={"test_fares.py": FARE_TESTS}, budget_s=40)
-    found = await engine.solve(problem, lambda _progress: None)
-    assert found.change == {"fares.py": FARE.replace("age <= 65", "age > 65")}
-    assert found.saw_held_out
+    finding = await engine.solve(problem, lambda _progress: None)
+    assert finding.change == {"fares.py": FARE.replace("age <= 65", "age > 65")}
+    assert finding.saw_held_out
     honest = await engine.solve(
         Problem(job=job({"fares.py": FARE}, {"test_fares.py": FARE_TESTS}), whole_tests={"x.py": ""}), lambda _p: None
     )
@@ -155,10 +155,10 @@ async def test_what_no_edit_reaches_is_said_with_what_was_tried(engine: Engine) 
     tests = {
         "test_oracle.py": "from oracle import oracle\n\ndef test_it():\n    assert oracle(3) == 'Kassandra 7731'\n"
     }
-    found, _ = await solve(engine, files, tests, budget_s=5)
-    assert found.change is None
-    assert "none passes" in found.why_not
-    assert f"{found.tried:,}" in found.why_not
+    finding, _ = await solve(engine, files, tests, budget_s=5)
+    assert finding.change is None
+    assert "none passes" in finding.why_not
+    assert f"{finding.tried:,}" in finding.why_not
 
 
 async def test_what_a_suite_refused_is_never_answered_again_and_the_next_comes_without_search(engine: Engine) -> None:
@@ -174,13 +174,13 @@ async def test_what_a_suite_refused_is_never_answered_again_and_the_next_comes_w
             excluded=excluded,
             budget_s=40,
         )
-        found = await engine.solve(problem, lambda _progress: None)
-        assert found.change is not None, found.why_not
-        change = {**change, **found.change}
+        finding = await engine.solve(problem, lambda _progress: None)
+        assert finding.change is not None, finding.why_not
+        change = {**change, **finding.change}
         seen.append(str(change["even.py"]))
         excluded |= {digest(change)}
-    assert len({ast.dump(ast.parse(one)) for one in seen}) == 3
-    assert all(compile(one, "even.py", "exec") for one in seen)
+    assert len({ast.dump(ast.parse(program)) for program in seen}) == 3
+    assert all(compile(program, "even.py", "exec") for program in seen)
 
 
 async def test_of_changes_that_pass_the_one_that_agrees_with_the_docstring_is_chosen(engine: Engine) -> None:
@@ -190,25 +190,29 @@ async def test_of_changes_that_pass_the_one_that_agrees_with_the_docstring_is_ch
         "    if a < b:\n        return a\n    return b\n"
     )
     tests = {"test_larger.py": "from larger import larger\n\ndef test_it():\n    assert larger(1, 3) == 3\n"}
-    found, _ = await solve(engine, {"larger.py": text}, tests)
-    assert found.change is not None
-    made = (found.change["larger.py"] or "").partition('"""\n    ')[2]
-    assert re.match(r"if a >=? b:\n        return a\n    return b|if a <=? b:\n        return b\n    return a", made), (
-        made
+    finding, _ = await solve(engine, {"larger.py": text}, tests)
+    assert finding.change is not None
+    body = (finding.change["larger.py"] or "").partition('"""\n    ')[2]
+    assert re.match(r"if a >=? b:\n        return a\n    return b|if a <=? b:\n        return b\n    return a", body), (
+        body
     )
-    assert found.warning
+    assert finding.warning
 
 
 async def test_after_some_refusals_the_whole_tests_are_used(engine: Engine) -> None:
     text = "def first_even(numbers):\n    for number in numbers:\n        if number % 2:\n            return number\n"
     shown = "from even import first_even\n\ndef test_it():\n    assert first_even([1, 4, 7]) == 4\n"
-    whole = f"{shown}\ndef test_more():\n    assert first_even([3, 5, 8]) == 8\n    assert first_even([6, 4]) == 6\n"
+    whole_tests = (
+        f"{shown}\ndef test_more():\n    assert first_even([3, 5, 8]) == 8\n    assert first_even([6, 4]) == 6\n"
+    )
     start = job({"even.py": text}, {"test_even.py": shown})
-    problem = Problem(job=start, whole_tests={"test_even.py": whole}, excluded=frozenset("abc"), task_id=3, budget_s=40)
-    found = await engine.solve(problem, lambda _progress: None)
-    assert found.saw_held_out
-    assert found.change is not None
-    assert "% 2 == 0" in (found.change["even.py"] or "") or "not number % 2" in (found.change["even.py"] or "")
+    problem = Problem(
+        job=start, whole_tests={"test_even.py": whole_tests}, excluded=frozenset("abc"), task_id=3, budget_s=40
+    )
+    finding = await engine.solve(problem, lambda _progress: None)
+    assert finding.saw_held_out
+    assert finding.change is not None
+    assert "% 2 == 0" in (finding.change["even.py"] or "") or "not number % 2" in (finding.change["even.py"] or "")
 
 
 @pytest.mark.parametrize(("right", "wrong"), [(b"in name", b"not in name"), (b"from math ", b"from maths ")])
@@ -223,6 +227,6 @@ async def test_a_file_in_another_encoding_is_fixed_in_its_own_bytes(engine: Engi
         "def test_no():\n    assert not french('tea')\n"
     }
     wanted = EvaluationJob(base=TextTree(base), change={}, tests=tests, wall_s=20.0)
-    found = await engine.solve(Problem(job=wanted, budget_s=40.0), lambda _progress: None)
-    assert found.change is not None, found.why_not
-    assert encode(found.change["words.py"] or "") == raw
+    finding = await engine.solve(Problem(job=wanted, budget_s=40.0), lambda _progress: None)
+    assert finding.change is not None, finding.why_not
+    assert encode(finding.change["words.py"] or "") == raw

@@ -61,10 +61,10 @@ class Box:
     async def run(self, numbers: Sequence[int], alone: bool) -> RunReport:
         self.runs.append(list(numbers))
         together = 1 if alone else 2
-        for place in range(0, min(len(numbers), self._at_once), together):
-            if any(map(self._killers, numbers[place : place + together])):
-                done = [] if self._is_silent else numbers[:place]
-                begun = [] if self._is_silent else numbers[: place + together]
+        for start in range(0, min(len(numbers), self._at_once), together):
+            if any(map(self._killers, numbers[start : start + together])):
+                done = [] if self._is_silent else numbers[:start]
+                begun = [] if self._is_silent else numbers[: start + together]
                 return RunReport(outcomes=dict.fromkeys(done, PASSED), begun=frozenset(begun), ended=False)
         return RunReport(
             outcomes=dict.fromkeys(numbers[: self._at_once], PASSED),
@@ -75,8 +75,8 @@ class Box:
 
 async def test_a_batch_goes_on_where_a_run_stopped() -> None:
     box = Box(lambda _: False, at_once=100)
-    found = await Batch(AT_ONCE + 50, box.run).outcomes()
-    assert found == [PASSED] * (AT_ONCE + 50)
+    outcomes = await Batch(AT_ONCE + 50, box.run).outcomes()
+    assert outcomes == [PASSED] * (AT_ONCE + 50)
     assert sum(map(len, box.runs)) > AT_ONCE + 50
     assert max(map(len, box.runs)) == AT_ONCE
 
@@ -85,18 +85,18 @@ async def test_a_batch_goes_on_where_a_run_stopped() -> None:
 @given(killer=st.integers(0, 60))
 async def test_the_one_that_ends_a_sandbox_is_found_and_all_others_are_tried(is_silent: bool, killer: int) -> None:
     box = Box(lambda number: number == killer, is_silent=is_silent)
-    found = await Batch(61, box.run).outcomes()
-    assert [number for number, outcome in enumerate(found) if outcome != PASSED] == [killer]
-    assert found[killer].how is RunStatus.CRASHED
+    outcomes = await Batch(61, box.run).outcomes()
+    assert [number for number, outcome in enumerate(outcomes) if outcome != PASSED] == [killer]
+    assert outcomes[killer].how is RunStatus.CRASHED
     assert len(box.runs) <= 2 * DEATHS
 
 
 async def test_too_many_that_end_a_sandbox_leave_the_rest_untried() -> None:
     box = Box(lambda number: number > 3)
-    found = await Batch(200, box.run).outcomes()
-    assert found[:4] == [PASSED] * 4
-    assert {outcome.how for outcome in found[4:]} == {RunStatus.CRASHED}
-    assert found[-1] == UNTRIED
+    outcomes = await Batch(200, box.run).outcomes()
+    assert outcomes[:4] == [PASSED] * 4
+    assert {outcome.how for outcome in outcomes[4:]} == {RunStatus.CRASHED}
+    assert outcomes[-1] == UNTRIED
     assert len(box.runs) <= 2 * DEATHS
 
 
@@ -135,18 +135,18 @@ def test_lines_of_another_form_are_passed_over() -> None:
 
 def test_an_outcome_is_read_with_its_text_cleaned() -> None:
     row: list[Any] = ["tried", 3, "failed", 2, "ValueError: at 0x7f0000000000 \x1b[31m"]
-    number, found = evaluator.outcome(row, TEXTS) or (None, None)
+    number, outcome = evaluator.outcome(row, TEXTS) or (None, None)
     assert number == 3
-    assert found is not None
-    assert (found.how, found.passed) == (RunStatus.FAILED, 2)
-    assert "0x…" in found.error
-    assert "\x1b" not in found.error
+    assert outcome is not None
+    assert (outcome.how, outcome.passed) == (RunStatus.FAILED, 2)
+    assert "0x…" in outcome.error
+    assert "\x1b" not in outcome.error
 
 
 @given(row=st.lists(JSON, min_size=1, max_size=6))
 def test_no_line_makes_reading_fail(row: list[Any]) -> None:
-    found = evaluator.outcome(row, TEXTS)
-    assert found is None or isinstance(found[1], CandidateResult)
+    numbered_outcome = evaluator.outcome(row, TEXTS)
+    assert numbered_outcome is None or isinstance(numbered_outcome[1], CandidateResult)
     table = evaluator.answers([[str(row[0]), *row[1:]]], 2, 3)
     assert [len(answers) for answers in table] == [3, 3]
 
@@ -155,6 +155,6 @@ def test_no_line_makes_reading_fail(row: list[Any]) -> None:
 def test_answers_stand_at_their_calls_and_never_beyond_them(first: int) -> None:
     row = ["answered", 1, first, [["passed", ["i", hex(n)], []] for n in range(4)]]
     table = evaluator.answers([json.loads(json.dumps(row))], 2, 3)
-    told = [CallResult(how=RunStatus.PASSED, value=["i", hex(n)]) for n in range(4)]
+    results = [CallResult(how=RunStatus.PASSED, value=["i", hex(n)]) for n in range(4)]
     assert table[0] == [MISSING] * 3
-    assert table[1] == [*[MISSING] * min(first, 3), *told[: max(0, 3 - first)]]
+    assert table[1] == [*[MISSING] * min(first, 3), *results[: max(0, 3 - first)]]

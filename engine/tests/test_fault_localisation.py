@@ -42,9 +42,9 @@ def test_the_coefficient_is_that_of_ochiai() -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.sets(st.integers(1, 9))), min_size=1, max_size=8))
 def test_suspicion_lies_between_nothing_and_certainty(rows: list[tuple[bool, set[int]]]) -> None:
-    found = ochiai("m.py", [ran(passed, *lines) for passed, lines in rows])
-    assert all(0 < score <= 1 for score in found.values())
-    assert set(found) == {line for passed, lines in rows if not passed for line in lines}
+    scores = ochiai("m.py", [ran(passed, *lines) for passed, lines in rows])
+    assert all(0 < score <= 1 for score in scores.values())
+    assert set(scores) == {line for passed, lines in rows if not passed for line in lines}
 
 
 def test_a_line_that_only_failing_tests_run_comes_first() -> None:
@@ -77,15 +77,15 @@ def test_what_should_have_run_is_suspected_less_than_what_ran() -> None:
 
 def test_what_no_failing_test_runs_is_not_suspected() -> None:
     observation = SuiteObservation(tests=(ran(False, 4, 5), ran(True, 14)))
-    found = {one.scope.name: one for one in suspects({"m.py": ast.parse(TEXT)}, observation)}
-    assert set(found) == {"price", ""}
-    assert 1 in found[""].lines, "what is run at import belongs to every test"
+    suspects_by_name = {suspect.scope.name: suspect for suspect in suspects({"m.py": ast.parse(TEXT)}, observation)}
+    assert set(suspects_by_name) == {"price", ""}
+    assert 1 in suspects_by_name[""].lines, "what is run at import belongs to every test"
 
 
 def test_where_nothing_could_be_seen_every_line_is_suspected_a_little() -> None:
     observation = SuiteObservation(tests=(ObservedTest(id="t", how=RunStatus.TIMEOUT),))
-    found = {one.scope.name for one in suspects({"m.py": ast.parse(TEXT)}, observation)}
-    assert found == {"price", "Till.add", ""}
+    names = {suspect.scope.name for suspect in suspects({"m.py": ast.parse(TEXT)}, observation)}
+    assert names == {"price", "Till.add", ""}
 
 
 def test_scopes_are_the_outermost_functions_and_the_rest() -> None:
@@ -93,11 +93,11 @@ def test_scopes_are_the_outermost_functions_and_the_rest() -> None:
         "if x:\n    def f():\n        def g():\n            return 1\n        return g\n"
         "class A:\n    y = 1\n    class B:\n        async def m(self): ...\n"
     )
-    found = {scope.name: scope for scope in scopes(ast.parse(text))}
-    assert set(found) == {"f", "A.B.m", ""}
-    assert [one.lineno for one in found["f"].statements] == [3, 4, 5]
-    assert 7 in [one.lineno for one in found[""].statements]
-    assert 4 not in [one.lineno for one in found[""].statements]
+    scopes_by_name = {scope.name: scope for scope in scopes(ast.parse(text))}
+    assert set(scopes_by_name) == {"f", "A.B.m", ""}
+    assert [statement.lineno for statement in scopes_by_name["f"].statements] == [3, 4, 5]
+    assert 7 in [statement.lineno for statement in scopes_by_name[""].statements]
+    assert 4 not in [statement.lineno for statement in scopes_by_name[""].statements]
 
 
 def test_distances_follow_values_conditions_and_changes_in_place() -> None:

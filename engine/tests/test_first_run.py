@@ -92,8 +92,8 @@ def test_all_starter_tasks_are_committed_by_the_engine(fresh: Daemon, tmp_path: 
 def test_it_is_told_where_the_fault_was_looked_for_and_what_was_found(fresh: Daemon) -> None:
     fresh.wait(*IDS, within_s=60)
     for task_id in IDS:
-        (found,) = (text for text in list_events(fresh, task_id, "repair_progress") if "found after" in text)
-        assert "candidates" in found
+        (message,) = (text for text in list_events(fresh, task_id, "repair_progress") if "found after" in text)
+        assert "candidates" in message
         assert "the built-in engine answered" in list_events(fresh, task_id, "model_called")[0]
         assert "Suspected lines by Ochiai" in page(fresh, f"/task/{task_id}/call/1/0/0")
     assert fresh.get("/api/task/1")["spent"]["model_calls"] == 0

@@ -110,7 +110,7 @@ def test_a_number_that_may_be_missing_is_a_number() -> None:
 
 def test_fitting_goes_both_ways() -> None:
     every = (INT, FLOAT, STR, LIST, SET, NONE, BOOL, UNKNOWN, INT | NONE, frozenset({"Node"}))
-    assert all(fits(one, other) == fits(other, one) for one in every for other in every)
+    assert all(fits(kind, other) == fits(other, kind) for kind in every for other in every)
 
 
 def test_types_seen_at_run_time_are_kinds() -> None:
@@ -130,10 +130,10 @@ def test_assignments_loops_defaults_and_annotations_tell_kinds() -> None:
         "    pairs = [(1, 2)]\n"
     )
     kinds = infer(list(ast.walk(tree.body[-1])), outside(tree), {"a": frozenset({"float"})})
-    told = {
+    kinds_by_name = {
         name: kinds.of_name(name) for name in ("a", "b", "c", "d", "found", "text", "i", "j", "g", "self.n", "pairs[]")
     }
-    assert told == {
+    assert kinds_by_name == {
         "a": FLOAT, "b": INT, "c": UNKNOWN, "d": DICT, "found": LIST, "text": STR, "i": INT, "j": INT, "g": INT,
         "self.n": frozenset({"Node"}), "pairs[]": TUPLE,
     }  # fmt: skip
@@ -198,11 +198,11 @@ WORK = next(node for node in TREE.body if isinstance(node, ast.FunctionDef))
 
 
 def test_a_module_offers_what_it_binds_in_any_branch() -> None:
-    found = outside(TREE)
-    assert list(found.functions) == ["work"]
-    assert list(found.classes) == ["Box"]
-    assert found.imports == ("where", "floor", "json")
-    assert found.variables == ("LIMIT", "other", "deep", "rest")
+    module_names = outside(TREE)
+    assert list(module_names.functions) == ["work"]
+    assert list(module_names.classes) == ["Box"]
+    assert module_names.imports == ("where", "floor", "json")
+    assert module_names.variables == ("LIMIT", "other", "deep", "rest")
 
 
 def test_parameters_come_in_order() -> None:

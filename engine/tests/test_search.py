@@ -32,48 +32,50 @@ def observation(*lines: int) -> SuiteObservation:
 
 
 def stream(
-    known: SeenTexts | None = None, *, seen: SuiteObservation | None = None, likelihood: float = 1.0
+    seen_texts: SeenTexts | None = None, *, seen: SuiteObservation | None = None, likelihood: float = 1.0
 ) -> CandidateStream:
     trees: Mapping[str, ast.Module] = {"m.py": ast.parse(TEXT)}
     looked = seen or observation(5, 6, 8)
     words = {"m.py": vocabulary(TEXT)}
     suspects = fault_localisation.suspects(trees, looked)
-    return CandidateStream(trees, suspects, looked, words, known or SeenTexts(), likelihood=likelihood)
+    return CandidateStream(trees, suspects, looked, words, seen_texts or SeenTexts(), likelihood=likelihood)
 
 
 def test_the_likeliest_come_first_and_none_reads_as_another_or_as_the_original() -> None:
-    found = list(stream())
-    assert len(found) > 200
-    assert [one.likelihood for one in found] == sorted((one.likelihood for one in found), reverse=True)
-    texts = [(one.scope, one.text) for one in found]
+    variants = list(stream())
+    assert len(variants) > 200
+    assert [variant.likelihood for variant in variants] == sorted(
+        (variant.likelihood for variant in variants), reverse=True
+    )
+    texts = [(variant.scope, variant.text) for variant in variants]
     assert len(set(texts)) == len(texts)
     original = ast.parse(TEXT)
-    assert not any(ast.dump(one.tree) == ast.dump(original) for one in found)
+    assert not any(ast.dump(variant.tree) == ast.dump(original) for variant in variants)
 
 
 def test_each_is_a_program_and_the_text_is_that_of_its_scope_alone() -> None:
-    for one in list(stream())[::17]:
-        compile(ast.unparse(one.tree), "m.py", "exec")
-        assert one.scope in {"left", ""}
-        if one.scope:
-            assert one.text.startswith("def left(")
-        assert one.candidate.text == one.text
+    for variant in list(stream())[::17]:
+        compile(ast.unparse(variant.tree), "m.py", "exec")
+        assert variant.scope in {"left", ""}
+        if variant.scope:
+            assert variant.text.startswith("def left(")
+        assert variant.candidate.text == variant.text
 
 
 def test_what_no_failing_test_runs_is_left_alone() -> None:
-    assert not [one for one in stream() if one.scope == "unrelated"]
+    assert not [variant for variant in stream() if variant.scope == "unrelated"]
 
 
 def test_what_was_tried_by_one_stream_is_not_tried_by_another() -> None:
-    known = SeenTexts()
-    first = {one.text for one in stream(known)}
+    seen_texts = SeenTexts()
+    first = {variant.text for variant in stream(seen_texts)}
     assert first
-    assert not list(stream(known))
+    assert not list(stream(seen_texts))
 
 
 def test_two_sides_of_an_operator_that_are_the_same_come_late() -> None:
-    found = list(stream())
-    places = {one.text: number for number, one in enumerate(found)}
+    variants = list(stream())
+    places = {variant.text: number for number, variant in enumerate(variants)}
     nonsense = next(
         number for text, number in places.items() if "= spent - spent\n" in text or "= total - total\n" in text
     )
@@ -81,7 +83,7 @@ def test_two_sides_of_an_operator_that_are_the_same_come_late() -> None:
         number for text, number in places.items() if "= bonus - spent\n" in text or "= total - bonus\n" in text
     )
     assert sense < nonsense
-    assert found[nonsense].likelihood < 0.1 * found[sense].likelihood
+    assert variants[nonsense].likelihood < 0.1 * variants[sense].likelihood
 
 
 def test_streams_are_merged_by_likelihood() -> None:
@@ -89,8 +91,8 @@ def test_streams_are_merged_by_likelihood() -> None:
     merged.add(stream(likelihood=0.5))
     merged.add(stream(likelihood=1.0))
     taken = merged.take(30)
-    assert [one.likelihood for one in taken] == sorted((one.likelihood for one in taken), reverse=True)
-    assert len({one.text for one in taken}) < len(taken), "both streams hold the same texts, one half as likely"
+    assert [variant.likelihood for variant in taken] == sorted((variant.likelihood for variant in taken), reverse=True)
+    assert len({variant.text for variant in taken}) < len(taken), "both streams hold the same texts, one half as likely"
     left = list[Variant]()
     while batch := merged.take(500):
         left += batch

@@ -29,8 +29,8 @@ def failing(**lines: int) -> SuiteObservation:
 
 
 def test_the_tasks_own_files_may_be_changed_and_those_that_failing_tests_run() -> None:
-    found = sources(job({"new.py": "N = 1\n", "gone.py": None, "notes.md": "x"}), failing(pkg__a=1))
-    assert dict(found.texts) == {"new.py": "N = 1\n", "pkg/a.py": "A = 1\n"}
+    changeable = sources(job({"new.py": "N = 1\n", "gone.py": None, "notes.md": "x"}), failing(pkg__a=1))
+    assert dict(changeable.texts) == {"new.py": "N = 1\n", "pkg/a.py": "A = 1\n"}
 
 
 def test_tests_and_what_steers_them_may_not() -> None:
@@ -40,9 +40,9 @@ def test_tests_and_what_steers_them_may_not() -> None:
 
 def test_a_file_that_cannot_be_imported_is_there_even_if_it_does_not_parse() -> None:
     error = ErrorInfo(kind="SyntaxError", message="bad", frames=(("pkg/b.py", 1, ""),))
-    found = sources(job({"pkg/b.py": "B = (\n"}), SuiteObservation(broken={"test_a.py": error}))
-    assert found.texts == {"pkg/b.py": "B = (\n"}
-    assert not found.trees
+    changeable = sources(job({"pkg/b.py": "B = (\n"}), SuiteObservation(broken={"test_a.py": error}))
+    assert changeable.texts == {"pkg/b.py": "B = (\n"}
+    assert not changeable.trees
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_a_function_without_substance_is_a_stub(body: str) -> None:
 def test_only_stubs_that_failing_tests_run_are_looked_at_where_that_is_known() -> None:
     tree = ast.parse("def f(a):\n    pass\n\ndef g(a):\n    pass\n\nclass A:\n    def m(self): ...\n")
     observation = SuiteObservation(tests=(ObservedTest(id="t", how=RunStatus.FAILED, lines={"m.py": frozenset({5})}),))
-    found = stubs.find({"m.py": tree}, observation)
-    assert [stub.scope for stub in found] == ["g"]
-    whole = stubs.fill(tree, found[0], "def g(a):\n    return a + 1")
-    assert ast.unparse(whole).endswith("def g(a):\n    return a + 1\n\nclass A:\n\n    def m(self):\n        ...")
+    stub_places = stubs.find({"m.py": tree}, observation)
+    assert [stub.scope for stub in stub_places] == ["g"]
+    new_tree = stubs.fill(tree, stub_places[0], "def g(a):\n    return a + 1")
+    assert ast.unparse(new_tree).endswith("def g(a):\n    return a + 1\n\nclass A:\n\n    def m(self):\n        ...")
 
 
 def test_examples_in_docstrings_become_tests_if_they_call_the_function_and_end_in_a_literal() -> None:
@@ -82,11 +82,11 @@ def test_examples_in_docstrings_become_tests_if_they_call_the_function_and_end_i
     >>> f(2)
     4
     """
-    made, ids = choose.docstring_tests("src/pkg/m.py", "f", text)
-    assert made.startswith("from pkg.m import f\n")
-    assert made.count("assert") == len(ids) == 2
-    assert "assert (f([1], key=\"x\")) == ({'a': [1]})" in made
-    ast.parse(made)
+    tests, ids = choose.docstring_tests("src/pkg/m.py", "f", text)
+    assert tests.startswith("from pkg.m import f\n")
+    assert tests.count("assert") == len(ids) == 2
+    assert "assert (f([1], key=\"x\")) == ({'a': [1]})" in tests
+    ast.parse(tests)
 
 
 @pytest.mark.parametrize(("path", "scope"), [("m.py", "A.f"), ("m.py", ""), ("m.js", "f")])
@@ -97,8 +97,10 @@ def test_what_cannot_be_imported_by_name_has_no_examples(path: str, scope: str) 
 def test_what_was_found_besides_the_answer_comes_next_and_what_was_refused_never() -> None:
     memory, start = SearchHistory(), job({"m.py": "bug"})
     problem = Problem(job=start, task_id=7)
-    found = [Finding(change={path: text}) for path, text in (("m.py", "one"), ("pkg/a.py", "two"), ("m.py", "three"))]
-    memory.keep(problem, start, found)
+    findings = [
+        Finding(change={path: text}) for path, text in (("m.py", "one"), ("pkg/a.py", "two"), ("m.py", "three"))
+    ]
+    memory.keep(problem, start, findings)
     later = Problem(job=job({"m.py": "one"}), task_id=7, excluded=frozenset({digest({"m.py": "one"})}))
     origin = memory.origin(later)
     assert origin is not None
@@ -222,8 +224,8 @@ def test_a_moved_statement_keeps_its_text() -> None:
 def test_whatever_is_wanted_is_what_the_text_reads_as(text: str, wanted: str) -> None:
     if text.startswith("x = (yield"):
         text, wanted = f"def f():\n    {text}", f"def f():\n    {wanted}"
-    made = render(text, ast.parse(wanted))
-    assert ast.dump(ast.parse(made)) == ast.dump(ast.parse(wanted))
+    written = render(text, ast.parse(wanted))
+    assert ast.dump(ast.parse(written)) == ast.dump(ast.parse(wanted))
 
 
 def test_new_text_takes_the_quotation_marks_of_the_file() -> None:
@@ -239,10 +241,10 @@ LATIN = b"# -*- coding: latin-1 -*-\n# na\xefve\nNAMES = ['caf\xe9', 'th\xe9'][1
 
 def test_a_file_in_another_encoding_is_changed_in_its_own_bytes() -> None:
     latin = EvaluationJob(base=TextTree(), change={"pkg/a.py": decode(LATIN)}, tests={})
-    found = sources(latin, SuiteObservation())
-    assert "café" in found.texts["pkg/a.py"]
-    wanted = ast.parse(found.texts["pkg/a.py"].replace("[1:]", "[0:]").replace("thé", "thé für €"))
-    assert encode(found.render("pkg/a.py", wanted)) == LATIN.replace(b"[1:]", b"[0:]").replace(
+    changeable = sources(latin, SuiteObservation())
+    assert "café" in changeable.texts["pkg/a.py"]
+    wanted = ast.parse(changeable.texts["pkg/a.py"].replace("[1:]", "[0:]").replace("thé", "thé für €"))
+    assert encode(changeable.render("pkg/a.py", wanted)) == LATIN.replace(b"[1:]", b"[0:]").replace(
         b"th\xe9", b"th\xe9 f\xfcr \\u20ac"
     )
 

@@ -12,9 +12,9 @@ from nightshift_engine.synthesis import write
 
 
 def read(text: str, scope: str = "f") -> Stub:
-    found = stubs.read(text, scope)
-    assert isinstance(found, Stub), found
-    return found
+    stub = stubs.read(text, scope)
+    assert isinstance(stub, Stub), stub
+    return stub
 
 
 def test_bodies_that_say_nothing_are_stubs() -> None:
@@ -33,17 +33,17 @@ def test_bodies_that_say_nothing_are_stubs() -> None:
     ],
 )
 def test_anything_else_is_told_apart(text: str, why: str) -> None:
-    found = stubs.read(text, "f")
-    assert isinstance(found, str)
-    assert why in found
+    refusal = stubs.read(text, "f")
+    assert isinstance(refusal, str)
+    assert why in refusal
 
 
 def test_signature_decorators_and_docstring_stay_as_they_are() -> None:
     head = '@cache\ndef f(x: int,  # odd\n      *, y: str = "a") -> int:\n    """Say\n    it."""'
-    found = read(f"import functools\ncache = functools.cache\n\n{head}\n    pass\n\n\ndef g():\n    return 1\n")
-    text = write(found, "if x:\n    return 1\nreturn len(y)")
+    stub = read(f"import functools\ncache = functools.cache\n\n{head}\n    pass\n\n\ndef g():\n    return 1\n")
+    text = write(stub, "if x:\n    return 1\nreturn len(y)")
     assert text == f"{head}\n    if x:\n        return 1\n    return len(y)\n"
-    assert found.parameters == ("x", "y")
+    assert stub.parameters == ("x", "y")
 
 
 def test_a_body_on_the_line_of_its_signature_moves_to_the_next() -> None:
@@ -56,8 +56,8 @@ def test_examples_come_from_doctests_and_from_prose() -> None:
         "Add.\n\n    >>> f(1, 2)\n    3\n    >>> f(2)\n    4\n    >>> f(open('x'), 1)\n    9\n\n"
         "    So f(5, y=5) == 10, `f(3, 3) -> 6`, and f([1], [2]) gives [1, 2].\n    f(x, y) is nothing.\n"
     )
-    found = read(f'def f(x, y=2):\n    """{doc}    """\n    pass\n')
-    assert set(map(repr, found.examples)) == {
+    stub = read(f'def f(x, y=2):\n    """{doc}    """\n    pass\n')
+    assert set(map(repr, stub.examples)) == {
         "((1, 2), 3)", "((2, 2), 4)", "((5, 5), 10)", "((3, 3), 6)", "(([1], [2]), [1, 2])",
     }  # fmt: skip
 
@@ -68,8 +68,8 @@ def test_nothing_of_a_docstring_is_run() -> None:
 
 
 def test_constants_are_quoted_texts_code_and_numbers_of_the_docstring() -> None:
-    found = read('def f(x, sep):\n    """From the 4th on put \'-\' for `sep` or `ab`, `2.5` at most."""\n')
-    assert set(found.constants) == {"4", "'-'", "'ab'", "2.5"}
+    stub = read('def f(x, sep):\n    """From the 4th on put \'-\' for `sep` or `ab`, `2.5` at most."""\n')
+    assert set(stub.constants) == {"4", "'-'", "'ab'", "2.5"}
 
 
 def test_broken_numbers_are_known_from_the_return_type() -> None:

@@ -35,10 +35,10 @@ def find(sandbox: Sandbox, folder: Path) -> Finder:
     return Finder(sandbox, folder)
 
 
-def holds(found: SynthesisResult, *checks: str) -> bool:
+def holds(result: SynthesisResult, *checks: str) -> bool:
     """Whether the first text holds further checks. It is one of our grammar's, so it may run here."""
     space: dict[str, object] = {}
-    exec(found.texts[0], space)
+    exec(result.texts[0], space)
     return all(eval(check, space) for check in checks)
 
 
@@ -49,9 +49,9 @@ async def test_a_parametrised_test_gives_its_rows(find: Finder) -> None:
         "def test_limit(x, wanted):\n    assert limit(x, 0, 10) == wanted\n\n\n"
         "def test_more():\n    assert limit(3, 4, 8) == 4\n    assert limit(x=9, low=4, high=8) == 8\n"
     )
-    found = await find("def limit(x, low, high):\n    pass\n", tests)
-    assert found.examples == 5
-    assert holds(found, "limit(7, 1, 6) == 6", "limit(-9, -3, -1) == -3", "limit(2, 1, 3) == 2")
+    result = await find("def limit(x, low, high):\n    pass\n", tests)
+    assert result.examples == 5
+    assert holds(result, "limit(7, 1, 6) == 6", "limit(-9, -3, -1) == -3", "limit(2, 1, 3) == 2")
 
 
 async def test_unittest_loops_and_tolerances_give_examples(find: Finder) -> None:
@@ -63,9 +63,9 @@ async def test_unittest_loops_and_tolerances_give_examples(find: Finder) -> None
         "def test_near():\n    assert average([0, 0, 1]) == pytest.approx(0.333, abs=0.001)\n"
         "    assert average([2, 4, 9]) == pytest.approx(5)\n"
     )
-    found = await find("def average(values):\n    ...\n", tests)
-    assert found.examples == 5
-    assert holds(found, "average([10, 20]) == 15", "average([]) is None")
+    result = await find("def average(values):\n    ...\n", tests)
+    assert result.examples == 5
+    assert holds(result, "average([10, 20]) == 15", "average([]) is None")
 
 
 async def test_truth_is_found_out_by_answering_both_ways(find: Finder) -> None:
@@ -75,9 +75,9 @@ async def test_truth_is_found_out_by_answering_both_ways(find: Finder) -> None:
         "    assert rising([]) is True\n    if rising([2, 1]):\n        raise AssertionError\n"
         "    assert not rising([1, 2, 3, 2]) and rising([-3, 0, 9])\n    assert bool(rising([4])) == True\n"
     )
-    found = await find("def rising(values):\n    raise NotImplementedError\n", tests)
-    assert found.examples == 7
-    assert holds(found, "rising([1, 1])", "not rising([0, -1, 5])")
+    result = await find("def rising(values):\n    raise NotImplementedError\n", tests)
+    assert result.examples == 7
+    assert holds(result, "rising([1, 1])", "not rising([0, -1, 5])")
 
 
 async def test_a_docstring_alone_can_be_enough(find: Finder) -> None:
@@ -87,10 +87,10 @@ async def test_a_docstring_alone_can_be_enough(find: Finder) -> None:
         "    initials('x') == 'X'\n    \"\"\"\n"
     )
     tests = "from work import initials\n\n\ndef test_it():\n    assert len(initials('a b')) == 2\n"
-    found = await find(stub, tests)
-    assert found.examples == 3
-    assert found.texts[0].startswith(stub.rstrip("\n"))
-    assert holds(found, "initials('eva maria') == 'EM'")
+    result = await find(stub, tests)
+    assert result.examples == 3
+    assert result.texts[0].startswith(stub.rstrip("\n"))
+    assert holds(result, "initials('eva maria') == 'EM'")
 
 
 async def test_items_are_filtered_by_a_goal_for_each(find: Finder) -> None:
@@ -100,42 +100,42 @@ async def test_items_are_filtered_by_a_goal_for_each(find: Finder) -> None:
         "    assert longer('a bb ccc', 1) == ['bb', 'ccc']\n    assert longer('', 3) == []\n"
         "    assert longer('a bb ccc', 5) == []\n    assert longer('to be seen at last', 2) == ['seen', 'last']\n"
     )
-    found = await find("def longer(text, n):\n    pass\n", tests, budget_s=12)
-    assert holds(found, "longer('one three five', 3) == ['three', 'five']")
+    result = await find("def longer(text, n):\n    pass\n", tests, budget_s=12)
+    assert holds(result, "longer('one three five', 3) == ['three', 'five']")
 
 
 async def test_cases_are_told_apart_by_predicates(find: Finder) -> None:
     rows = dict(zip((95, 90, 89, 75, 74, 50, 49, 0, 100, 60), "AABBCCFFAC", strict=True))
     test = f"    for points, wanted in {rows}.items():\n        assert grade(points) == wanted\n"
     stub = 'def grade(points):\n    """`A` from 90, `B` from 75, `C` from 50, else `F`."""\n'
-    found = await find(stub, f"from work import grade\n\n\ndef test_it():\n{test}")
-    assert holds(found, "grade(91) == 'A'", "grade(76) == 'B'", "grade(51) == 'C'", "grade(3) == 'F'")
+    result = await find(stub, f"from work import grade\n\n\ndef test_it():\n{test}")
+    assert holds(result, "grade(91) == 'A'", "grade(76) == 'B'", "grade(51) == 'C'", "grade(3) == 'F'")
 
 
 async def test_it_gives_up_in_time_says_so_and_makes_no_table(find: Finder) -> None:
     rows = {3: 41, 4: 7, 5: 98, 6: 12, 7: 55, 8: 23}
     test = f"    for n, wanted in {rows}.items():\n        assert odd(n) == wanted\n"
     tests = f"from work import odd\n\n\ndef test_it():\n{test}"
-    found = await find("def odd(n):\n    pass\n", tests, budget_s=2)
-    assert found.texts == ()
-    assert found.why.startswith("6 examples, ")
-    assert "within 2 s, none fits" in found.why
-    assert found.tried > 1000
+    result = await find("def odd(n):\n    pass\n", tests, budget_s=2)
+    assert result.texts == ()
+    assert result.why.startswith("6 examples, ")
+    assert "within 2 s, none fits" in result.why
+    assert result.tried > 1000
 
 
 async def test_tests_that_show_no_value_are_told(find: Finder) -> None:
     test = "    assert len(nothing(1)) == 2\n    assert nothing(object()) == 1\n"
     tests = f"from work import nothing\n\n\ndef test_it():\n{test}"
-    found = await find("def nothing(n):\n    pass\n", tests, budget_s=2)
-    assert (found.texts, found.examples) == ((), 0)
-    assert "show what any call must give" in found.why
+    result = await find("def nothing(n):\n    pass\n", tests, budget_s=2)
+    assert (result.texts, result.examples) == ((), 0)
+    assert "show what any call must give" in result.why
 
 
 async def test_a_function_with_a_body_is_not_touched(find: Finder) -> None:
-    found = await find(
+    result = await find(
         "def whole(n):\n    return n\n", "from work import whole\n\n\ndef test_it():\n    assert whole(1)\n"
     )
-    assert found == SynthesisResult(why="`whole` has a body")
+    assert result == SynthesisResult(why="`whole` has a body")
 
 
 async def test_hostile_tests_cost_nothing_but_their_time(find: Finder) -> None:
@@ -143,8 +143,8 @@ async def test_hostile_tests_cost_nothing_but_their_time(find: Finder) -> None:
         "import os\nfrom work import twice\n\n\ndef test_a():\n    assert twice(4) == 8\n    assert twice(5) == 10\n"
         "    assert twice(-3) == -6\n\n\ndef test_b():\n    os._exit(0)\n"
     )
-    found = await find("def twice(n):\n    pass\n", tests, budget_s=5)
-    assert holds(found, "twice(21) == 42")
+    result = await find("def twice(n):\n    pass\n", tests, budget_s=5)
+    assert holds(result, "twice(21) == 42")
 
 
 async def test_exceptions_that_tests_expect_are_raised(find: Finder) -> None:
@@ -156,10 +156,10 @@ async def test_exceptions_that_tests_expect_are_raised(find: Finder) -> None:
         "    with pytest.raises(ValueError, match='too few'):\n        share(8, -4)\n"
         "    with pytest.raises(ZeroDivisionError):\n        share(1, 0)\n"
     )
-    found = await find("def share(total, people):\n    pass\n", tests)
-    assert found.examples == 8
-    assert holds(found, "share(100, 7) == 14")
-    assert "raise ValueError('too few')" in found.texts[0]
+    result = await find("def share(total, people):\n    pass\n", tests)
+    assert result.examples == 8
+    assert holds(result, "share(100, 7) == 14")
+    assert "raise ValueError('too few')" in result.texts[0]
 
 
 def hear(*lines: str) -> synthesis.SearchReport:
@@ -171,14 +171,14 @@ def write(body: str) -> str:
 
 
 def test_the_smallest_comes_first_and_twins_of_two_processes_count_once() -> None:
-    found = hear(
+    report = hear(
         '["examples", 4]', '["found", "return x + 0", 9, 5]', '["found", "return x", 3, 7]',
         '["found", "return x", 3, 8]',
         '["tried", 100, 4, "found"]', '["tried", 50, 3, "found"]',
     )  # fmt: skip
-    told = synthesis.result_of(found, write, 20)
-    assert told.texts == ("def f(x):\n    return x\n", "def f(x):\n    return x + 0\n")
-    assert (told.examples, told.tried, told.why) == (4, 150, "")
+    result = synthesis.result_of(report, write, 20)
+    assert result.texts == ("def f(x):\n    return x\n", "def f(x):\n    return x + 0\n")
+    assert (result.examples, result.tried, result.why) == (4, 150, "")
 
 
 def test_what_is_no_function_is_left_out() -> None:
@@ -186,13 +186,13 @@ def test_what_is_no_function_is_left_out() -> None:
 
 
 def test_lines_of_another_form_are_passed_over() -> None:
-    found = hear("[]", "nonsense", '["found", 1]', '["examples", "many"]', '{"found": 1}', '["examples", 2]')
-    assert found.examples == 2
+    report = hear("[]", "nonsense", '["found", 1]', '["examples", "many"]', '{"found": 1}', '["examples", 2]')
+    assert report.examples == 2
 
 
 def test_the_reason_tells_what_was_done() -> None:
-    found = hear('["examples", 7]', '["tried", 180000, 9, "time"]', '["tried", 2000, 5, "time"]')
-    why = synthesis.result_of(found, write, 20).why
+    report = hear('["examples", 7]', '["tried", 180000, 9, "time"]', '["tried", 2000, 5, "time"]')
+    why = synthesis.result_of(report, write, 20).why
     assert why == "7 examples, 182,000 expressions up to size 9 within 20 s, none fits"
     assert "show what any call must give" in synthesis.result_of(hear('["examples", 0]'), write, 20).why
     assert "without an answer" in synthesis.result_of(synthesis.report_of(None), write, 20).why

@@ -23,39 +23,39 @@ def f(a, b=2):
 """
 TREE = ast.parse(TEXT)
 EXPRESSIONS = [
-    place
-    for place, node in places(TREE)
+    position
+    for position, node in places(TREE)
     if isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
 ]
-STATEMENTS = [place for place, node in places(TREE) if isinstance(node, ast.stmt) and place]
+STATEMENTS = [position for position, node in places(TREE) if isinstance(node, ast.stmt) and position]
 
 
 def test_every_node_has_one_place_that_leads_to_it() -> None:
-    found = list(places(TREE))
-    assert len({place for place, _ in found}) == len(found)
-    assert all(at(TREE, place) is node for place, node in found)
+    pairs = list(places(TREE))
+    assert len({position for position, _ in pairs}) == len(pairs)
+    assert all(at(TREE, position) is node for position, node in pairs)
 
 
 @given(st.sampled_from(EXPRESSIONS))
 def test_a_replacement_changes_one_place_and_leaves_the_old_tree_alone(
-    place: tuple[tuple[str, int | None], ...],
+    position: tuple[tuple[str, int | None], ...],
 ) -> None:
     before = ast.dump(TREE)
-    new = replace(TREE, place, ast.Name(id="zz", ctx=ast.Load()))
+    new = replace(TREE, position, ast.Name(id="zz", ctx=ast.Load()))
     assert ast.dump(TREE) == before
-    assert isinstance(at(new, place), ast.Name)
+    assert isinstance(at(new, position), ast.Name)
     assert ast.unparse(new).count("zz") == 1
     shared = {id(node) for _, node in places(TREE)} & {id(node) for _, node in places(new)}
     assert len(shared) > 10, "what lies apart from the way is shared"
 
 
 @given(st.sampled_from(STATEMENTS), st.integers(0, 1))
-def test_statements_are_put_in_and_taken_out(place: tuple[tuple[str, int | None], ...], count: int) -> None:
+def test_statements_are_put_in_and_taken_out(position: tuple[tuple[str, int | None], ...], count: int) -> None:
     before = ast.dump(TREE)
-    new = splice(TREE, place, count, [ast.parse("zz = 1").body[0]])
+    new = splice(TREE, position, count, [ast.parse("zz = 1").body[0]])
     assert ast.dump(TREE) == before
     ast.parse(ast.unparse(new))
-    gone = splice(new, place, 1, [])
+    gone = splice(new, position, 1, [])
     ast.parse(ast.unparse(gone))
     if not count:
         assert ast.dump(gone) == before

@@ -27,29 +27,32 @@ def _line(text: str) -> str:
     return " ".join(printable(text).split())[:QUESTION_CHARS]
 
 
-def as_ask(one: Question) -> Ask:
+def as_ask(question: Question) -> Ask:
     """A question as something to wait for."""
-    return Ask(kind=AskKind.QUESTION, subject=one.subject, question=one.text, default=one.default)
+    return Ask(kind=AskKind.QUESTION, subject=question.subject, question=question.text, default=question.default)
 
 
-def answer_to(context: AttemptContext, one: Question) -> str | None:
+def answer_to(context: AttemptContext, question: Question) -> str | None:
     """Find the owner's answer; None where he was not asked.
 
     Who has said once that a task is to be done is not asked that again, whatever the reason is the next time.
     """
-    if one.subject in context.granted | context.denied:
-        return context.answers.get(one.subject) or one.default or (_GO_ON if one.is_refusal else DECIDE)
-    told = sorted(subject for subject in context.granted if one.is_refusal and subject.startswith(REFUSAL))
-    return (context.answers.get(told[-1]) or _GO_ON) if told else None
+    if question.subject in context.granted | context.denied:
+        return context.answers.get(question.subject) or question.default or (_GO_ON if question.is_refusal else DECIDE)
+    refusals = sorted(subject for subject in context.granted if question.is_refusal and subject.startswith(REFUSAL))
+    return (context.answers.get(refusals[-1]) or _GO_ON) if refusals else None
 
 
 def read_agreed_refusal(context: AttemptContext, state: AttemptState) -> str:
     """Why the task cannot be done, where the model said so and its owner agrees; else nothing."""
-    return next((one.text for one in state.questions if one.is_refusal and one.subject in context.denied), "")
+    return next(
+        (question.text for question in state.questions if question.is_refusal and question.subject in context.denied),
+        "",
+    )
 
 
 def answers(context: AttemptContext, state: AttemptState) -> str:
     """Write the questions of this attempt with the owner's answers, for a prompt; empty where there are none."""
-    said = ((one, answer_to(context, one)) for one in state.questions)
-    lines = [f"- {one.text} {answer}" for one, answer in said if answer is not None]
+    question_answers = ((question, answer_to(context, question)) for question in state.questions)
+    lines = [f"- {question.text} {answer}" for question, answer in question_answers if answer is not None]
     return quote("answers", "\n".join(lines)) if lines else ""

@@ -94,10 +94,10 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
 
 def notes_on_linters(state: AttemptState) -> tuple[str, ...]:
     """List the linters' open findings on the change that is judged, for its evidence: failures of linters, too."""
-    found = state.checked.findings if state.checked else ()
+    findings = state.checked.findings if state.checked else ()
     return tuple(
         f"{LINTER_NOTE}{each.message}"
-        for each in found
+        for each in findings
         if each.severity is Severity.NOTE and each.rule.startswith(_LINTERS)
     )
 
@@ -159,14 +159,14 @@ def _find_declared(
 
 def _lessons(state: AttemptState, reports: Iterable[ChangeCheckReport]) -> tuple[Lesson, ...]:
     """The lessons of the attempt and one more at most, which fits what was written better than what was recalled."""
-    known = {(lesson.source, lesson.id) for lesson in state.lessons}
-    new = [one for report in reports for one in report.lessons if (one.source, one.id) not in known]
+    lesson_ids = {(lesson.source, lesson.id) for lesson in state.lessons}
+    new = [lesson for report in reports for lesson in report.lessons if (lesson.source, lesson.id) not in lesson_ids]
     return (*new[:1], *state.lessons) if len(state.lessons) < _MOST_LESSONS else state.lessons
 
 
 def _worst_first(reports: Iterable[ChangeCheckReport]) -> tuple[Finding, ...]:
-    order, found = list(Severity), [finding for report in reports for finding in report.findings]
-    return tuple(sorted(found, key=lambda f: (order.index(f.severity), f.path, f.line, f.rule)))
+    order, findings = list(Severity), [finding for report in reports for finding in report.findings]
+    return tuple(sorted(findings, key=lambda f: (order.index(f.severity), f.path, f.line, f.rule)))
 
 
 def _name(finding: Finding) -> str:
@@ -204,11 +204,11 @@ def _failure(finding: Finding, view: View) -> Failure:
 
 def _report(state: AttemptState, services: AgentServices, findings: Iterable[Finding]) -> None:
     """Emit what is new; a note that was reported in this attempt is not reported again."""
-    known = set(state.noted)
+    noted = set(state.noted)
     for finding in findings:
-        if finding.severity is Severity.NOTE and _name(finding) in known:
+        if finding.severity is Severity.NOTE and _name(finding) in noted:
             continue
-        known.add(_name(finding))
+        noted.add(_name(finding))
         stopped = finding.severity is Severity.BLOCK and finding.rule.startswith(_COMMANDS)
         where = f"{finding.path}:{finding.line}" if finding.line else finding.path or "the task"
         services.events.emit(
@@ -220,8 +220,8 @@ def _report(state: AttemptState, services: AgentServices, findings: Iterable[Fin
 
 
 def _as_data(finding: Finding) -> FindingData:
-    found = FindingData(rule=finding.rule, severity=str(finding.severity), path=finding.path, line=finding.line)
+    data = FindingData(rule=finding.rule, severity=str(finding.severity), path=finding.path, line=finding.line)
     if finding.argv:
-        found["argv"] = [word[:200] for word in finding.argv[:40]]
-        found["pattern"] = finding.rule.removeprefix(_COMMANDS)
-    return found
+        data["argv"] = [word[:200] for word in finding.argv[:40]]
+        data["pattern"] = finding.rule.removeprefix(_COMMANDS)
+    return data

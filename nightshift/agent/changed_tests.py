@@ -71,7 +71,9 @@ async def settle(context: AttemptContext, state: AttemptState, services: AgentSe
     for path, text in sorted(wanted.items()):
         before, shown = base_text(services.tree, path) or "", now.text(path) or ""
         failing = {name.partition("::")[2].partition("[")[0] for name in broken if name.partition("::")[0] == path}
-        passed = any(one.result is Result.PASSED and one.id.partition("::")[0] == path for one in trial.results)
+        passed = any(
+            result.result is Result.PASSED and result.id.partition("::")[0] == path for result in trial.results
+        )
         about = (failing, state.change, partial(base_text, services.tree))
         if languages is None:
             why = "is a test of the repository, and nothing here can read it"
@@ -105,7 +107,7 @@ async def settle(context: AttemptContext, state: AttemptState, services: AgentSe
 
 
 def ask_about(
-    context: AttemptContext, state: AttemptState, services: AgentServices, found: Sequence[Finding]
+    context: AttemptContext, state: AttemptState, services: AgentServices, findings: Sequence[Finding]
 ) -> tuple[Ask, ...]:
     """Ask the owner about test assets that a change touches, each with its difference, unless he has answered.
 
@@ -113,15 +115,15 @@ def ask_about(
         context: of the attempt.
         state: with the change.
         services: read the base.
-        found: the questions of a verdict.
+        findings: the questions of a verdict.
     """
     now, asks = View(services.tree, state.change), list[Ask]()
-    for one in found:
-        if _is_allowed(context, state, services, one.where) or one.subject in context.granted:
+    for finding in findings:
+        if _is_allowed(context, state, services, finding.where) or finding.subject in context.granted:
             continue
-        before, text = base_text(services.tree, one.where) or "", now.text(one.where) or ""
-        diff = _cut(_diff(one.where, before, text), f"{state.base[:12]}:{state.scope.full(one.where)}")
-        asks.append(Ask(kind=AskKind.FINDING, subject=one.subject, question=f"{one.says}\n\n{diff}"))
+        before, text = base_text(services.tree, finding.where) or "", now.text(finding.where) or ""
+        diff = _cut(_diff(finding.where, before, text), f"{state.base[:12]}:{state.scope.full(finding.where)}")
+        asks.append(Ask(kind=AskKind.FINDING, subject=finding.subject, question=f"{finding.says}\n\n{diff}"))
     return tuple(asks)
 
 
@@ -165,8 +167,8 @@ def _describe_denial(context: AttemptContext, path: str, services: AgentServices
 
 
 def _subject(path: str, text: str | None, before: str) -> str:
-    found = hashlib.sha256((before if text is None else text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"{_SUBJECT}:{path}:{'gone-' if text is None else ''}{found}"
+    content_hash = hashlib.sha256((before if text is None else text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{_SUBJECT}:{path}:{'gone-' if text is None else ''}{content_hash}"
 
 
 def _question(path: str, text: str | None, diff: str) -> str:
@@ -180,13 +182,13 @@ def _diff(path: str, before: str, text: str) -> str:
     return printable("\n".join(lines))
 
 
-def _cut(diff: str, place: str) -> str:
+def _cut(diff: str, git_object: str) -> str:
     """A difference, of a long one the beginning and how all of it is read."""
     if len(diff) <= MOST_DIFF_CHARS:
         return diff
     shown = diff[:MOST_DIFF_CHARS].rpartition("\n")[0]
     more = diff[len(shown) :].count("\n")
-    return f"{shown}\n\nand {more} more lines; `git show {place}` has all of it"
+    return f"{shown}\n\nand {more} more lines; `git show {git_object}` has all of it"
 
 
 def _report(services: AgentServices, left_out: Mapping[str, str]) -> None:

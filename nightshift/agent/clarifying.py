@@ -94,14 +94,15 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 def _go_on(context: AttemptContext, state: AttemptState, brief: Brief, score: float | None = None) -> Step:
     """Go on with answers and defaults, or wait for the owner."""
     data = {} if score is None else {"clarity": score}
-    open_ones = [one for one in brief.questions if one.subject not in context.granted | context.denied]
+    open_ones = [question for question in brief.questions if question.subject not in context.granted | context.denied]
     if context.clarify and open_ones:
-        asks = tuple(as_ask(one) for one in open_ones)
+        asks = tuple(as_ask(question) for question in open_ones)
         note = f"asks its owner: {asks[0].question}"[:300]
         held = replace(state, asks=asks)
         return Step(phase=Phase.CLARIFYING, outcome=Outcome.NEEDS_APPROVAL, state=held, note=note, data=data)
     questions = tuple(
-        replace(one, answer=context.answers.get(one.subject, "") or one.default) for one in brief.questions
+        replace(question, answer=context.answers.get(question.subject, "") or question.default)
+        for question in brief.questions
     )
     done = replace(state, brief=replace(brief, questions=questions), asks=())
     note = f"read as: {brief.goal}"[:300]
@@ -128,7 +129,9 @@ def _brief(text: str) -> Brief | str:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}."
-    asked = tuple(Question(text=one.question, default=one.default) for one in answer.questions[:MOST_QUESTIONS])
+    asked = tuple(
+        Question(text=question.question, default=question.default) for question in answer.questions[:MOST_QUESTIONS]
+    )
     return Brief(
         goal=answer.goal,
         inputs=answer.inputs,
@@ -179,6 +182,6 @@ def clarity(spec: TaskSpec) -> float:
     if spec.tests or spec.cases or spec.test_command:
         return 1.0
     text = spec.description[:20_000]
-    found = sum(weight for pattern, weight in _WEIGHTS if pattern.search(text))
-    found += 0.15 * min(1.0, len(text.split()) / _LONG_WORDS)
-    return round(max(0.0, min(1.0, found - 0.15 * min(3, len(_VAGUE.findall(text))))), 2)
+    score = sum(weight for pattern, weight in _WEIGHTS if pattern.search(text))
+    score += 0.15 * min(1.0, len(text.split()) / _LONG_WORDS)
+    return round(max(0.0, min(1.0, score - 0.15 * min(3, len(_VAGUE.findall(text))))), 2)

@@ -83,9 +83,13 @@ class Dialogue:
 
     async def _with_later(self, prompt: Prompt) -> Prompt:
         """The prompt with what the owner said since the step began."""
-        known = self._context.said
-        later = [one for one in await self._services.said() if not known or one.id > known[-1].id]
-        self._heard = max((one.id for one in (*known, *later)), default=self._heard)
+        earlier_messages = self._context.messages
+        later = [
+            message
+            for message in await self._services.read_messages()
+            if not earlier_messages or message.id > earlier_messages[-1].id
+        ]
+        self._heard = max((message.id for message in (*earlier_messages, *later)), default=self._heard)
         return with_later(prompt, later)
 
     def again(self, first: Prompt, reply: str, complaint: str) -> Prompt:
@@ -110,7 +114,7 @@ class Dialogue:
         messages = (*before, replace(last, text=f"{last.text.rstrip()}\n\n{wrong}"))
         return replace(first, messages=messages, temperature=round(1 - 0.4 / self.calls, 2))
 
-    def place(self, seq: int) -> ToolPlace:
+    def locate_call(self, seq: int) -> ToolPlace:
         """Find the tool call of this number in the last reply."""
         state = self._state
         return ToolPlace(

@@ -65,7 +65,7 @@ _FULL = "The conversation was too long and begins afresh. Your change so far is 
 class _Turn:
     """A reply of the model, and what came of its calls: one message each, with the call in a line."""
 
-    said: Message
+    message: Message
     results: list[tuple[str, Message]] = field(default_factory=list)
 
 
@@ -158,7 +158,7 @@ class Explorer:
                 return self._end_conversation(why=f"the same call came {repeated} times with the same result")
         if asked.fault:
             turn.results.append(("", Message(role="user", text=asked.fault)))
-        if asked.whole and not (failed or asked.fault):
+        if asked.is_only_files and not (failed or asked.fault):
             return self._end_conversation(
                 final=reply
             )  # the whole answer at once, as from a model that ignores the tools
@@ -184,13 +184,13 @@ class Explorer:
 
     async def _in_words(self, reply: Completion) -> tuple[Explored | None, str]:
         """End the work of a model that says so in words, in the known form or twice; or say why it may not end."""
-        said = endings.read_stated(reply) or (endings.read_implied(reply) if self._bad else None)
-        if said is None or specs.DONE not in self._toolbox.tools:
+        claim = endings.read_stated(reply) or (endings.read_implied(reply) if self._bad else None)
+        if claim is None or specs.DONE not in self._toolbox.tools:
             return None, ""
-        if isinstance(said, Done):
-            result = await self._toolbox.finish(said)
-            return (self._end_conversation(said), "") if result.ending else (None, result.text)
-        question = as_question(said)
+        if isinstance(claim, Done):
+            result = await self._toolbox.finish(claim)
+            return (self._end_conversation(claim), "") if result.ending else (None, result.text)
+        question = as_question(claim)
         return (self._end_conversation(question) if self._toolbox.answer_to(question) is None else None), ""
 
     def _complaint(self, reply: Completion, asked: Calls) -> str:
@@ -200,8 +200,8 @@ class Explorer:
             return _CUT
         end = "; `done` ends your work" if specs.DONE in self._toolbox.tools else ", or give your answer"
         form = _FORM.format(names=", ".join(spec.name for spec in self._toolbox.tools), end=end)
-        said = endings.read_stated(reply)
-        answer = None if said is None or isinstance(said, Done) else self._toolbox.answer_to(as_question(said))
+        claim = endings.read_stated(reply)
+        answer = None if claim is None or isinstance(claim, Done) else self._toolbox.answer_to(as_question(claim))
         return f"{form} {ASKED_BEFORE} {answer}" if answer else form
 
     def _note_form(self, reply: Completion, *, good: bool) -> None:
@@ -210,13 +210,13 @@ class Explorer:
 
     async def _record_call(self, call: ToolCall, seq: int) -> tuple[ToolRecord, Ending | None, int]:
         """The record of a call, made now or replayed; how it ends the conversation; how often it came with this."""
-        log, place, draft = self._services.tool_log, self._dialogue.place(seq), self._toolbox.draft
+        log, position, draft = self._services.tool_log, self._dialogue.locate_call(seq), self._toolbox.draft
         ending: Ending | None = None
-        record, before = log.stored(place) if log else None, draft.change
+        record, before = log.stored(position) if log else None, draft.change
         if record is None or call.name in specs.ENDING:
             record, ending = await self._make_call(call, before)
             if log:
-                await log.save(place, record)
+                await log.save(position, record)
         elif record.change is not None:
             draft.restore(record.change)
         self._briefs.append(brief(call.name, record.arguments) + ("" if record.ok else " (refused or failed)"))
@@ -269,21 +269,21 @@ class Explorer:
         self._turns = [_Turn(Message(role="assistant", text="(I continue.)"), [("", note)]), self._turns[-1]]
 
     def _messages(self, first: Prompt, left: int) -> list[Message]:
-        masked, found, number = self._count_masked(), list(first.messages), 0
+        masked, messages, number = self._count_masked(), list(first.messages), 0
         for turn in self._turns:
-            found.append(turn.said)
+            messages.append(turn.message)
             for line, message in turn.results:
                 text = message.text
                 if line:
                     number += 1
                     if number <= masked and len(text) > MASKED_CHARS:
                         text = f"{RESULT}{line}: (left out, {len(text):,} characters; call again if you need it)"
-                _append(found, replace(message, text=text))
+                _append(messages, replace(message, text=text))
         if left <= NEAR_END:
             last = "This is your last call." if left == 1 else f"{left} calls are left."
             end = "answer now, without a call" if self._answers and left == 1 else "finish"
-            _append(found, Message(role="user", text=f"({last} Please {end}.)"))
-        return found
+            _append(messages, Message(role="user", text=f"({last} Please {end}.)"))
+        return messages
 
     def _count_masked(self) -> int:
         """How many of the oldest results are masked."""
@@ -291,20 +291,20 @@ class Explorer:
         return max(0, (count - KEPT_RESULTS) // BATCH * BATCH)
 
 
-def _append(found: list[Message], message: Message) -> None:
+def _append(messages: list[Message], message: Message) -> None:
     """Add a message; what is said after the user's turn or after a result is a part of that: no vendor minds it so."""
-    if message.role == "user" and found and found[-1].role in {"user", "tool"}:
-        found[-1] = replace(found[-1], text=f"{found[-1].text.rstrip()}\n\n{message.text}")
+    if message.role == "user" and messages and messages[-1].role in {"user", "tool"}:
+        messages[-1] = replace(messages[-1], text=f"{messages[-1].text.rstrip()}\n\n{message.text}")
     else:
-        found.append(message)
+        messages.append(message)
 
 
 def _as_message(reply: Completion, asked: Calls) -> Message:
     """A reply as the model sees it again."""
-    known = Message(role="assistant", text=reply.text, thoughts=reply.thoughts, author=reply.author)
+    message = Message(role="assistant", text=reply.text, thoughts=reply.thoughts, author=reply.author)
     if reply.tool_calls:
-        return replace(known, tool_calls=asked.calls)
-    return replace(known, text=reply.text.strip("\n") or "(an empty reply)")
+        return replace(message, tool_calls=asked.calls)
+    return replace(message, text=reply.text.strip("\n") or "(an empty reply)")
 
 
 def count_forms(forms: Counter[tuple[str, str, str, bool]]) -> list[list[object]]:

@@ -88,11 +88,11 @@ async def server_tools(context: AttemptContext, services: AgentServices) -> Asyn
     if not allowed or services.server_tools is None:
         yield None
         return
-    async with services.server_tools.opened(allowed) as found:
-        for name, why in found.faults.items():
+    async with services.server_tools.opened(allowed) as open_tools:
+        for name, why in open_tools.faults.items():
             text = f"{name} cannot be used: {why}"
             services.events.emit(Kind.TOOL_SERVER_FAILED, text, level=Level.WARNING)
-        yield found
+        yield open_tools
 
 
 async def answer(

@@ -29,19 +29,21 @@ def shape(verdict: SuiteReport, before: Verdict | None = None, max_tokens: int =
     """
     lines = (_counts(verdict), _reason(verdict), _delta(verdict, before), _baseline(verdict), _list_dropped(verdict))
     head = [line for line in lines if line]
-    known = before.failing if before else frozenset[str]()
-    shown = _distinct(verdict.failures, known)[:MAX_FAILURES]
+    failing_before = before.failing if before else frozenset[str]()
+    shown = _distinct(verdict.failures, failing_before)[:MAX_FAILURES]
     left = max(200, max_tokens - sum(map(estimate_tokens, head)))
     body = [_failure(n, failure, left // max(1, len(shown))) for n, failure in enumerate(shown, 1)]
-    hidden = sorted(verdict.failing - {failure.id for failure in shown}, key=lambda name: (name in known, name))
+    hidden = sorted(
+        verdict.failing - {failure.id for failure in shown}, key=lambda name: (name in failing_before, name)
+    )
     tail = [f"{'Also failing' if shown else 'Failing'}: {name_first(hidden, MAX_NAMES)}"] if hidden else []
     return "\n\n".join([" ".join(head), *body, *tail])
 
 
 def headline(verdict: Verdict) -> str:
     """The first failure in one line, for reasons and notes."""
-    found = _distinct(verdict.failures)
-    text = f"{found[0].id}: {found[0].kind}: {found[0].message}" if found else verdict.reason
+    failures = _distinct(verdict.failures)
+    text = f"{failures[0].id}: {failures[0].kind}: {failures[0].message}" if failures else verdict.reason
     line = " ".join(text.split())
     return line if len(line) <= 240 else line[:239] + "…"
 
@@ -55,8 +57,8 @@ def delta(verdict: SuiteReport, before: Verdict | None) -> tuple[int, int, int] 
 
 
 def _delta(verdict: SuiteReport, before: Verdict | None) -> str:
-    found = delta(verdict, before)
-    return "Since the last run: fixed {}, new {}, same {}.".format(*found) if found else ""
+    counts = delta(verdict, before)
+    return "Since the last run: fixed {}, new {}, same {}.".format(*counts) if counts else ""
 
 
 def _counts(verdict: SuiteReport) -> str:
@@ -85,12 +87,12 @@ def _list_dropped(verdict: SuiteReport) -> str:
     )
 
 
-def _distinct(failures: Sequence[Failure], known: Collection[str] = ()) -> list[Failure]:
+def _distinct(failures: Sequence[Failure], failing_before: Collection[str] = ()) -> list[Failure]:
     """One failure for each (kind, frame or message), those that hide others first, then those that are not known."""
     seen: dict[tuple[str, str], Failure] = {}
     for failure in failures:
         seen.setdefault((failure.kind, failure.frame or failure.message), failure)
-    return sorted(seen.values(), key=lambda f: (not f.kind.lower().startswith(_FIRST), f.id in known))
+    return sorted(seen.values(), key=lambda f: (not f.kind.lower().startswith(_FIRST), f.id in failing_before))
 
 
 def _failure(number: int, failure: Failure, tokens: int) -> str:
@@ -105,13 +107,13 @@ def _failure(number: int, failure: Failure, tokens: int) -> str:
 
 def _cut(text: str, tokens: int) -> str:
     """The text's first lines, as many as fit; a single long line is cut."""
-    space, kept = max(160, int(tokens * 3.6)), list[str]()
+    space, lines = max(160, int(tokens * 3.6)), list[str]()
     for line in text.strip("\n").split("\n"):
         if space <= 0:
-            return "\n".join([*kept, "…"])
-        kept.append(line if len(line) <= space else line[:space] + " …")
+            return "\n".join([*lines, "…"])
+        lines.append(line if len(line) <= space else line[:space] + " …")
         space -= len(line) + 6
-    return "\n".join(kept)
+    return "\n".join(lines)
 
 
 def _indent_text(text: str) -> str:

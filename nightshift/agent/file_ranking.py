@@ -81,16 +81,18 @@ class Interest:
 def interest_in(text: str, files: Collection[str] = ()) -> Interest:
     """Read the targets of a text; in time linear in its length."""
     text = text[:_MAX_CHARS]
-    quotes = list(dict.fromkeys(next(filter(None, found)) for found in _QUOTE.findall(text)))
+    quotes = list(dict.fromkeys(next(filter(None, groups)) for groups in _QUOTE.findall(text)))
     coded = " ".join([*_CODE.findall(text), *(quote for quote in quotes if " " not in quote.strip())])
-    plain = frozenset(NAME.findall(text))
-    names = frozenset(NAME.findall(coded)) | {name for name in plain if _LIKE_CODE.fullmatch(name) or name.isupper()}
+    all_names = frozenset(NAME.findall(text))
+    names = frozenset(NAME.findall(coded)) | {
+        name for name in all_names if _LIKE_CODE.fullmatch(name) or name.isupper()
+    }
     quotes += [name for name in sorted(names) if _LIKE_CODE.fullmatch(name)]
     return Interest(
         files=files,
         words=words_of(text) - _COMMON,
         names=names,
-        plain_names=frozenset(name for name in plain - names if len(name) > 3 and not words_of(name) <= _COMMON),
+        plain_names=frozenset(name for name in all_names - names if len(name) > 3 and not words_of(name) <= _COMMON),
         quotes=tuple(dict.fromkeys(quotes)),
     )
 
@@ -112,8 +114,8 @@ def _read_changed(path: str, view: View) -> Tags:
 
 
 def _read_tags(path: str, tree: Tree, content: str, symbol_cache: SymbolCache) -> Tags:
-    known = symbol_cache.get(content)
-    return symbol_cache.put(content, tags(path, base_text(tree, path) or "")) if known is None else known
+    cached_tags = symbol_cache.get(content)
+    return symbol_cache.put(content, tags(path, base_text(tree, path) or "")) if cached_tags is None else cached_tags
 
 
 def list_spoken_of(view: View, interest: Interest, symbol_cache: SymbolCache) -> dict[str, Tags]:
@@ -123,37 +125,38 @@ def list_spoken_of(view: View, interest: Interest, symbol_cache: SymbolCache) ->
     def tags_of(path: str) -> Tags | None:
         return _read_tags(path, view.tree, entries[path], symbol_cache) if is_mapped(path) else None
 
-    found = symbol_cache.shared.find(entries, tags_of, interest.words, interest.names)
-    kept = {path: one for path, one in found.items() if path not in view.change}
+    tags_by_path = symbol_cache.shared.find(entries, tags_of, interest.words, interest.names)
+    unchanged = {path: file_tags for path, file_tags in tags_by_path.items() if path not in view.change}
     changed = {path: _read_changed(path, view) for path in view.change if path in view and is_mapped(path)}
-    return kept | {path: one for path, one in changed.items() if _speaks_of(path, one, interest)}
+    return unchanged | {path: file_tags for path, file_tags in changed.items() if _speaks_of(path, file_tags, interest)}
 
 
-def _speaks_of(path: str, one: Tags, interest: Interest) -> bool:
+def _speaks_of(path: str, file_tags: Tags, interest: Interest) -> bool:
     words = words_of_name(path)
-    return (bool(words) and words <= interest.words) or not interest.names.isdisjoint(one.defines)
+    return (bool(words) and words <= interest.words) or not interest.names.isdisjoint(file_tags.defines)
 
 
 def rank(
-    found: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None] = lambda _path: None
+    tags_by_path: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None] = lambda _path: None
 ) -> list[tuple[str, float]]:
     """The files by rank, the highest first, without those that nothing leads to.
 
     Args:
-        found: the tags of each file.
+        tags_by_path: the tags of each file.
         interest: what the task points to.
         text_of: the text of a file, to look for what the task quotes; asked of a few files only.
 
     Returns:
         Paths and ranks; the file that the words lead to has about 1.
     """
-    if not found:
+    if not tags_by_path:
         return []
-    spoken = by_words(found, interest, text_of)
+    spoken = by_words(tags_by_path, interest, text_of)
     start = {
-        path: spoken.get(path, 0.0) + (path in interest.files) for path in {*spoken, *interest.files} & found.keys()
+        path: spoken.get(path, 0.0) + (path in interest.files)
+        for path in {*spoken, *interest.files} & tags_by_path.keys()
     }
-    flown = _flown(found, interest, start)
+    flown = _flown(tags_by_path, interest, start)
     most = max(flown.values(), default=0.0) or 1.0
     ranks = {
         path: spoken.get(path, 0.0) + _BY_REFERENCE * weight_of(path) * rank / most for path, rank in flown.items()
@@ -162,30 +165,32 @@ def rank(
 
 
 def by_words(
-    found: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None] = lambda _path: None
+    tags_by_path: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None] = lambda _path: None
 ) -> dict[str, float]:
     """How near each file is to the task by its words, the nearest one 1; files that share none are left out."""
-    count = len(found)
-    placed = {path: interest.words.intersection(chain(*map(parts_of, path.split("/")))) for path in found}
-    inside = {path: interest.words.intersection(one.words) | placed[path] for path, one in found.items()}
+    count = len(tags_by_path)
+    placed = {path: interest.words.intersection(chain(*map(parts_of, path.split("/")))) for path in tags_by_path}
+    inside = {
+        path: interest.words.intersection(file_tags.words) | placed[path] for path, file_tags in tags_by_path.items()
+    }
     frequency = Counter(word for words in inside.values() for word in words)
     rarity = {word: math.log(1 + (count - n + 0.5) / (n + 0.5)) for word, n in frequency.items()}
-    definers = Counter(name for one in found.values() for name in one.defines)
-    average = sum(len(one.words) for one in found.values()) / count or 1.0
+    definers = Counter(name for file_tags in tags_by_path.values() for name in file_tags.defines)
+    average = sum(len(file_tags.words) for file_tags in tags_by_path.values()) / count or 1.0
     called = interest.names | interest.plain_names
     scores: dict[str, float] = {}
-    for path, one in found.items():
-        named = frozenset[str]().union(*map(parts_of, one.defines)) if inside[path] else frozenset[str]()
+    for path, entry_tags in tags_by_path.items():
+        named = frozenset[str]().union(*map(parts_of, entry_tags.defines)) if inside[path] else frozenset[str]()
         score = sum(
             rarity[word] * (1 + _IN_NAME * (word in named) + _IN_PATH * (word in placed[path]))
             for word in sorted(inside[path])
         )
-        score /= 0.6 + 0.4 * len(one.words) / average
-        for name in sorted(called.intersection(one.defines)):
+        score /= 0.6 + 0.4 * len(entry_tags.words) / average
+        for name in sorted(called.intersection(entry_tags.defines)):
             score += (_DEFINED if name in interest.names else _CALLED) * math.log(1 + count / definers[name])
         if score:
             scores[path] = score * weight_of(path)
-    _look_for_quotes(scores, [one for one in interest.quotes if one not in definers], count, text_of)
+    _look_for_quotes(scores, [quote for quote in interest.quotes if quote not in definers], count, text_of)
     most = max(scores.values(), default=0.0) or 1.0
     return {path: score / most for path, score in scores.items()}
 
@@ -209,15 +214,15 @@ def weight_of(path: str) -> float:
     return 1.0 if is_source else _ASIDE
 
 
-def _flown(found: Mapping[str, Tags], interest: Interest, start: Mapping[str, float]) -> dict[str, float]:
+def _flown(tags_by_path: Mapping[str, Tags], interest: Interest, start: Mapping[str, float]) -> dict[str, float]:
     """The share of the rank that each file has when it has flown along the references."""
     import rustworkx  # noqa: PLC0415 (a tenth of a second)
 
-    paths = list(found)
+    paths = list(tags_by_path)
     at = {path: number for number, path in enumerate(paths)}
     graph = rustworkx.PyDiGraph(multigraph=False)
     graph.add_nodes_from(paths)
-    graph.add_edges_from([(at[a], at[b], weight) for (a, b), weight in _edges(found, interest).items()])
+    graph.add_edges_from([(at[a], at[b], weight) for (a, b), weight in _edges(tags_by_path, interest).items()])
     begin = {at[path]: weight for path, weight in start.items()}
     ranks = rustworkx.pagerank(
         graph, alpha=_ALPHA, weight_fn=float, personalization=begin or None, tol=1e-6, max_iter=100
@@ -225,23 +230,23 @@ def _flown(found: Mapping[str, Tags], interest: Interest, start: Mapping[str, fl
     return {paths[node]: rank for node, rank in ranks.items() if rank > _LEAST}
 
 
-def _edges(found: Mapping[str, Tags], interest: Interest) -> dict[tuple[str, str], float]:
+def _edges(tags_by_path: Mapping[str, Tags], interest: Interest) -> dict[tuple[str, str], float]:
     definers: defaultdict[str, list[str]] = defaultdict(list)
-    for path, one in found.items():
-        for name in one.defines:
+    for path, file_tags in tags_by_path.items():
+        for name in file_tags.defines:
             definers[name].append(path)
     weights = {name: _weight(name, len(places), interest) for name, places in definers.items()}
     edges: defaultdict[tuple[str, str], float] = defaultdict(float)
-    for path, one in found.items():
+    for path, file_tags in tags_by_path.items():
         factor = _FOCUS if path in interest.files else 1.0
-        for name, count in one.refers.items():
+        for name, count in file_tags.refers.items():
             places = definers.get(name, ())
             if not places or len(places) > _SPREAD:
                 continue
             weight = factor * weights[name] * math.sqrt(count) / len(places)
-            for place in places:
-                if place != path:
-                    edges[path, place] += weight
+            for definer in places:
+                if definer != path:
+                    edges[path, definer] += weight
     return dict(edges)
 
 

@@ -43,7 +43,7 @@ def parts(text: str) -> Iterator[tuple[int, int, str]]:
     """The declarations of a file: first and last line from 1, and name."""
     for node in parse(text).named_children:
         if node.type != "comment":
-            name = next((node_text(one) for one in _names(node)), "")
+            name = next((node_text(name_node) for name_node in _names(node)), "")
             yield node.start_point[0] + 1, node.end_point[0] + 1, name
 
 
@@ -61,8 +61,8 @@ def describe(node: Node) -> str:
     if node.type in _FUNCTIONS:
         body = node.child_by_field_name("body")
         raw = node.text or b""
-        whole = raw if body is None else raw[: body.start_byte - node.start_byte]
-        return " ".join(whole.decode("utf-8", "replace").split())
+        head = raw if body is None else raw[: body.start_byte - node.start_byte]
+        return " ".join(head.decode("utf-8", "replace").split())
     if node.type in {"type_declaration", "package_clause"}:
         lines = node_text(node).split("\n")
         return "\n".join(lines if len(lines) <= _MOST_MEMBERS else [*lines[:_MOST_MEMBERS], "\t…"])

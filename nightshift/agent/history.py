@@ -30,17 +30,17 @@ _SHOWN_FAILING = 3
 def lines_of(state: AttemptState) -> list[str]:
     """The tries of this context, oldest first, each in a line; those that a hand-over tells of are not among them."""
     handed_through = state.handed.through if state.handed else 0
-    return [line_of(one) for one in state.tries if one.iteration > handed_through]
+    return [line_of(past_try) for past_try in state.tries if past_try.iteration > handed_through]
 
 
-def line_of(one: Try) -> str:
+def line_of(past_try: Try) -> str:
     """A try: what failed, what was taken for the cause, and what was advised."""
-    failing = [name[:_NAME_CHARS] for name in one.failing[:_SHOWN_FAILING]]
-    more = f" and {len(one.failing) - len(failing)} more" if len(one.failing) > len(failing) else ""
-    thought = one.reflection.root_cause or one.reflection.pattern
+    failing = [name[:_NAME_CHARS] for name in past_try.failing[:_SHOWN_FAILING]]
+    more = f" and {len(past_try.failing) - len(failing)} more" if len(past_try.failing) > len(failing) else ""
+    thought = past_try.reflection.root_cause or past_try.reflection.pattern
     diagnosis = f" The diagnosis was: {_cut(thought)}" if thought else ""
-    did = f" What was suggested: {_cut(one.reflection.suggested_fix)}" if one.reflection.suggested_fix else ""
-    return f"Try {one.iteration} failed: {', '.join(failing)}{more}.{diagnosis}{did}"
+    did = f" What was suggested: {_cut(past_try.reflection.suggested_fix)}" if past_try.reflection.suggested_fix else ""
+    return f"Try {past_try.iteration} failed: {', '.join(failing)}{more}.{diagnosis}{did}"
 
 
 def _cut(text: str) -> str:
@@ -59,7 +59,7 @@ def summarise(state: AttemptState) -> HandOver:
     before = state.handed.tried if state.handed else ()
     tried = (*before, *lines_of(state))
     verdict = state.verdict
-    passing = [one.id for one in verdict.results if one.result is Result.PASSED] if verdict else []
+    passing = [result.id for result in verdict.results if result.result is Result.PASSED] if verdict else []
     return HandOver(
         through=state.iteration,
         goal=" ".join(printable(state.brief.goal if state.brief else "").split()),
@@ -77,15 +77,15 @@ def afresh(state: AttemptState) -> AttemptState:
     return replace(state, handed=summarise(state))
 
 
-def hand_over(one: HandOver) -> str:
+def hand_over(summary: HandOver) -> str:
     """The hand-over as a prompt shows it."""
-    oldest = [f"(the {one.forgotten} oldest tries are left out)"] if one.forgotten else []
+    oldest = [f"(the {summary.forgotten} oldest tries are left out)"] if summary.forgotten else []
     parts = (
-        ("Goal", [one.goal or "As the task says, above."]),
-        ("Done", _names(one.passing, one.passing_count, "tests pass", "Nothing passes yet.")),
-        ("Pending", _names(one.failing, len(one.failing), "tests fail", "The last run named no failing test.")),
-        ("Files changed so far", [", ".join(one.files) or "None."]),
-        ("What was tried, and why it failed", [*oldest, *one.tried]),
+        ("Goal", [summary.goal or "As the task says, above."]),
+        ("Done", _names(summary.passing, summary.passing_count, "tests pass", "Nothing passes yet.")),
+        ("Pending", _names(summary.failing, len(summary.failing), "tests fail", "The last run named no failing test.")),
+        ("Files changed so far", [", ".join(summary.files) or "None."]),
+        ("What was tried, and why it failed", [*oldest, *summary.tried]),
     )
     text = "\n".join(f"{title}:\n" + "\n".join(f"- {text}" for text in texts) for title, texts in parts)
     return quote("hand-over", text)
@@ -93,11 +93,11 @@ def hand_over(one: HandOver) -> str:
 
 def fit(state: AttemptState, space: int, gauge: Gauge) -> tuple[str, bool]:
     """The hand-over of a fresh start without the oldest tries that do not fit, and whether any were left out."""
-    one = state.handed
-    if one is None:
+    summary = state.handed
+    if summary is None:
         return "", False
-    for gone in range(len(one.tried) + 1):
-        text = hand_over(replace(one, tried=one.tried[gone:], forgotten=one.forgotten + gone))
+    for gone in range(len(summary.tried) + 1):
+        text = hand_over(replace(summary, tried=summary.tried[gone:], forgotten=summary.forgotten + gone))
         if gauge.tokens(text) <= space:
             break
     return text, gone > 0
@@ -127,9 +127,9 @@ def last_failure(state: AttemptState, result: str) -> str:
 
 def _is_said(reflection: Reflection, result: str) -> bool:
     """Tell whether a diagnosis only repeats the result, as that of a review's findings does."""
-    said, cause = " ".join(result.split()), reflection.root_cause
+    result_text, cause = " ".join(result.split()), reflection.root_cause
     reason = cause.partition(": ")[2] or cause
-    return reason in said and reflection.suggested_fix in said
+    return reason in result_text and reflection.suggested_fix in result_text
 
 
 # --- circles
@@ -150,7 +150,7 @@ def why_stuck(tries: Sequence[Try], seen: Sequence[str]) -> str | None:
         return None
     if tries[-1].digest in seen:
         return "the files are as they were after an earlier try"
-    failing = [frozenset(one.failing) for one in tries]
+    failing = [frozenset(past_try.failing) for past_try in tries]
     if len(failing) >= SAME_FAILURES and len(set(failing[-SAME_FAILURES:])) == 1:
         return f"the same tests failed {SAME_FAILURES} times in a row"
     if len(failing) >= 4 and failing[-4] == failing[-2] != failing[-3] == failing[-1]:

@@ -42,7 +42,8 @@ def describe(node: Node) -> Iterator[str]:
         yield from (f". {_head(method)}" for method in _methods(node))
     elif node.type in _DECLARED:
         yield from (
-            word + node_text(node.child_by_field_name("kind")) + " " + _value(one) for one in _declarators(node)
+            word + node_text(node.child_by_field_name("kind")) + " " + _value(declarator)
+            for declarator in _declarators(node)
         )
     elif node.type in {"interface_declaration", "type_alias_declaration", "enum_declaration"}:
         yield word + node_text(node)
@@ -77,8 +78,11 @@ def _value(node: Node) -> str:
 
 def local_files(path: str, text: str, files: Container[str]) -> list[str]:
     """The files among `files` that a text at `path` imports."""
-    found = (next((place for place in _places(path, name) if place in files), None) for name in _relative(path, text))
-    return list(dict.fromkeys(place for place in found if place))
+    matches = (
+        next((candidate for candidate in _places(path, name) if candidate in files), None)
+        for name in _relative(path, text)
+    )
+    return list(dict.fromkeys(match for match in matches if match))
 
 
 def list_wanted_files(path: str, text: str, files: Container[str]) -> list[str]:
@@ -92,7 +96,10 @@ def _relative(path: str, text: str) -> list[str]:
 
 def _want(path: str, name: str, files: Container[str]) -> str:
     places = list(_places(path, name))
-    return next((place for place in places if place in files), places[0] if places[0].endswith(SOURCES) else places[1])
+    return next(
+        (candidate for candidate in places if candidate in files),
+        places[0] if places[0].endswith(SOURCES) else places[1],
+    )
 
 
 def _places(path: str, name: str) -> Iterator[str]:

@@ -105,7 +105,7 @@ class Machine:
 
     async def _step(self, context: AttemptContext, state: AttemptState) -> Step:
         """Run one phase; the step that comes back names the next one."""
-        context = replace(context.within(state.project), said=await self._services.said())
+        context = replace(context.within(state.project), messages=await self._services.read_messages())
         began, events = self._services.clock(), self._events(context, state, state.phase)
         self._enter(state.scope)
         services, run = replace(self._services, prompts=[], events=events), self._phases[state.phase]
@@ -178,7 +178,7 @@ class Machine:
 
 def _prompts(services: AgentServices) -> dict[str, object]:
     """List the content of the step's prompts, for the timeline; of very many the first ones."""
-    return {"prompts": [dict(one) for one in services.prompts[:_MOST_PROMPTS]]} if services.prompts else {}
+    return {"prompts": [dict(prompt) for prompt in services.prompts[:_MOST_PROMPTS]]} if services.prompts else {}
 
 
 def _next(phase: Phase, outcome: Outcome) -> Phase:

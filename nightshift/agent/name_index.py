@@ -59,9 +59,11 @@ class NameIndex:
         with self._lock:
             self._follow(listing_of(contents), tags_of)
             defining = (self._defining.get(name, ()) for name in names)
-            found = {path for paths in defining if len(paths) <= MOST_DEFINING for path in paths}
-            found |= {path for word in words for path in self._called.get(word, ()) if self._words_of(path) <= words}
-            return {path: self._tags[path] for path in sorted(found)}
+            matching_paths = {path for paths in defining if len(paths) <= MOST_DEFINING for path in paths}
+            matching_paths |= {
+                path for word in words for path in self._called.get(word, ()) if self._words_of(path) <= words
+            }
+            return {path: self._tags[path] for path in sorted(matching_paths)}
 
     def _follow(self, contents: Listing[str], tags_of: Callable[[str], Tags | None]) -> None:
         """Learn of what is new, forget what is gone."""

@@ -27,22 +27,22 @@ _JUST = "He says this while you work. It holds where it differs from the task, t
 _FRAME = 60
 
 
-def the_messages(said: Sequence[OwnerMessage], gauge: Gauge) -> Section:
+def the_messages(messages: Sequence[OwnerMessage], gauge: Gauge) -> Section:
     """Write the messages before the step; of too much the newest that fits."""
-    return Section(title=TITLE, fill=lambda space: _show_messages(said, space, gauge), share=0.25, rank=1)
+    return Section(title=TITLE, fill=lambda space: _show_messages(messages, space, gauge), share=0.25, rank=1)
 
 
-def _show_messages(said: Sequence[OwnerMessage], space: int, gauge: Gauge) -> Shown:
-    kept, cut = list[str](), False
+def _show_messages(messages: Sequence[OwnerMessage], space: int, gauge: Gauge) -> Shown:
+    lines, cut = list[str](), False
     space -= gauge.tokens(_HOLDS) + _FRAME
-    for one in reversed(said):
-        line = f"- {one.text}"
+    for message in reversed(messages):
+        line = f"- {message.text}"
         space -= gauge.tokens(line + "\n")
-        if space < 0 and kept:
+        if space < 0 and lines:
             cut = True
             break
-        kept.insert(0, line)
-    return Shown(text=_quote_lines(_HOLDS, kept), cut=cut) if kept else Shown()
+        lines.insert(0, line)
+    return Shown(text=_quote_lines(_HOLDS, lines), cut=cut) if lines else Shown()
 
 
 def _quote_lines(head: str, lines: Sequence[str]) -> str:
@@ -50,11 +50,11 @@ def _quote_lines(head: str, lines: Sequence[str]) -> str:
     return f"{head}\n\n{quote('owner', text)}"
 
 
-def with_later(prompt: Prompt, said: Sequence[OwnerMessage]) -> Prompt:
+def with_later(prompt: Prompt, later_messages: Sequence[OwnerMessage]) -> Prompt:
     """The prompt with what was said since its step began, at its end."""
-    if not said:
+    if not later_messages:
         return prompt
-    text = f"## {LATER}\n\n{_quote_lines(_JUST, [f'- {one.text}' for one in said])}"
+    text = f"## {LATER}\n\n{_quote_lines(_JUST, [f'- {message.text}' for message in later_messages])}"
     last = prompt.messages[-1]
     messages = (
         (*prompt.messages[:-1], replace(last, text=f"{last.text.rstrip()}\n\n{text}"))
@@ -68,9 +68,9 @@ async def return_to_owner(context: AttemptContext, step: Step, services: AgentSe
     """The step, sent back to CODING where its change passed and was written without what the owner said meanwhile."""
     if (step.phase, step.outcome) != (Phase.TESTING, Outcome.OK) or step.state.iteration >= context.iterations:
         return step
-    unheard = [one for one in await services.said() if one.id > step.state.heard]
+    unheard = [message for message in await services.read_messages() if message.id > step.state.heard]
     if not unheard:
         return step
-    lines = "\n".join(f"- {one.text}" for one in unheard)
+    lines = "\n".join(f"- {message.text}" for message in unheard)
     state = replace(step.state, feedback=f"{UNHEARD}\n\n{lines}", verdict=None)
     return replace(step, outcome=Outcome.REDO, state=state, note=f"{UNHEARD} {unheard[-1].text}"[:300])

@@ -30,7 +30,7 @@ from nightshift.agent.asking import DECIDE, answer_to, as_ask, as_question, read
 from nightshift.agent.change_check import asks_for
 from nightshift.agent.clarifying import clarity
 from nightshift.agent.dialogue import Dialogue
-from nightshift.agent.prompt import plain, sections
+from nightshift.agent.prompt import plain_requests, sections
 from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.text import system
 from nightshift.agent.protected_files import more_asked
@@ -108,7 +108,7 @@ def _without_asking(context: AttemptContext, state: AttemptState, services: Agen
         )  # CODING ends it
     if _was_held(context, state):
         return _finish_plan(state, "its packages were decided on")
-    if not plain.is_plain(context, state, services, Phase.CODING):
+    if not plain_requests.is_plain(context, state, services, Phase.CODING):
         return None
     if choice.is_open(context, state):
         state = choice.choose(context, state, services.tree)
@@ -117,7 +117,7 @@ def _without_asking(context: AttemptContext, state: AttemptState, services: Agen
 
 def list_planned_packages(plan: str) -> tuple[str, ...]:
     """The packages that a plan names, in its line for them."""
-    lines = (found[1].replace("`", " ") for found in _PACKAGES.finditer(plan))
+    lines = (match[1].replace("`", " ") for match in _PACKAGES.finditer(plan))
     names = dict.fromkeys(name for line in lines for name in re.split(r"[\s,;]+", line.rstrip(". ")) if name)
     return tuple(name for name in names if name.lower() not in {"none", "and", "-"})[:_MOST_PACKAGES]
 
@@ -175,13 +175,13 @@ async def _ask(
     splits, text = _may_split(context, state), ""
     for _ in range(services.settings.reasks + 1 if splits else 2):
         reply = await exploring.answer(context, state, services, dialogue, prompt)
-        found = read_split(reply.text, context, services.settings.clear_enough) if splits else None
-        if isinstance(found, tuple):
-            return found
-        text = "" if found else printable(reply.text.strip(), max_chars=_MAX_PLAN_CHARS)
+        split = read_split(reply.text, context, services.settings.clear_enough) if splits else None
+        if isinstance(split, tuple):
+            return split
+        text = "" if split else printable(reply.text.strip(), max_chars=_MAX_PLAN_CHARS)
         if text and (is_plan(text) or prompt is not first):
             return text
-        wrong = f"{found} Send the whole JSON object again, or the numbered plan." if found else _NO_PLAN
+        wrong = f"{split} Send the whole JSON object again, or the numbered plan." if split else _NO_PLAN
         prompt = dialogue.again(first, reply.text, wrong)
     return text
 
@@ -284,11 +284,13 @@ def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple
         return f"A task is split into {FEWEST} to {MOST} subtasks, not into {len(raw)}."
     subtasks = list[SubtaskIn]()
     for number, item in enumerate(raw, 1):
-        one = _part(number, item)
-        if isinstance(one, str):
-            return one
-        subtasks.append(one)
-    faults = (_fault(number, one, len(subtasks), context, clear_enough) for number, one in enumerate(subtasks, 1))
+        read_subtask = _part(number, item)
+        if isinstance(read_subtask, str):
+            return read_subtask
+        subtasks.append(read_subtask)
+    faults = (
+        _fault(number, subtask, len(subtasks), context, clear_enough) for number, subtask in enumerate(subtasks, 1)
+    )
     return next(filter(None, faults), "") or _together(subtasks) or _order_subtasks(subtasks)
 
 
@@ -297,11 +299,11 @@ def _read_list(text: str) -> list[Any] | None:
     for candidate in (text, *(block.text for block in blocks(text))):
         if candidate.strip().startswith("["):
             try:
-                found = json.loads(candidate)
+                data = json.loads(candidate)
             except (ValueError, RecursionError):
                 continue
-            if isinstance(found, list) and all(isinstance(item, dict) for item in found):
-                return found
+            if isinstance(data, list) and all(isinstance(item, dict) for item in data):
+                return data
     within = (find_json(text) or {}).get("subtasks")
     return within if isinstance(within, list) else None
 
@@ -318,28 +320,28 @@ def _part(number: int, raw: Any) -> SubtaskIn | str:
         return f"Subtask {number}: {'.'.join(map(str, first['loc']))}: {first['msg']}."
 
 
-def _fault(number: int, one: SubtaskIn, count: int, context: AttemptContext, clear_enough: float) -> str:
+def _fault(number: int, subtask: SubtaskIn, count: int, context: AttemptContext, clear_enough: float) -> str:
     """Describe the fault of one part by itself, or nothing."""
     given = context.task.spec.tests
-    for path in one.files:
+    for path in subtask.files:
         if why := path_fault(path) or ("a given test is never changed" if path in given else ""):
             return f"Subtask {number}: files: {path!r}: {why}."
-    if unknown := [name for name in one.tests if name not in given]:
+    if unknown := [name for name in subtask.tests if name not in given]:
         return f"Subtask {number}: tests: {unknown[0]!r} is none of the given tests ({', '.join(given) or 'none'})."
-    if not (one.tests or one.acceptance):
+    if not (subtask.tests or subtask.acceptance):
         return (
             f"Subtask {number} says nothing by which it is judged: give acceptance criteria, or names of given tests."
         )
-    if wrong := [at for at in one.depends_on if not 1 <= at <= count or at == number]:
+    if wrong := [at for at in subtask.depends_on if not 1 <= at <= count or at == number]:
         return f"Subtask {number}: depends_on: {wrong[0]} is no other subtask; they are numbered from 1 to {count}."
-    if all(map(is_test_path, one.files)):
+    if all(map(is_test_path, subtask.files)):
         return f"Subtask {number} writes nothing but tests; every subtask brings its own."
-    whole = "\n".join([one.description, *one.acceptance, *one.files])
-    if more := more_asked(context.task.spec.description, whole):
+    full_text = "\n".join([subtask.description, *subtask.acceptance, *subtask.files])
+    if more := more_asked(context.task.spec.description, full_text):
         return (
             f"Subtask {number} asks for {more!r}, which runs or steers tools on the owner's machine; the task does not."
         )
-    if len(one.description.split()) < LEAST_WORDS or clarity(TaskSpec(description=whole)) < clear_enough:
+    if len(subtask.description.split()) < LEAST_WORDS or clarity(TaskSpec(description=full_text)) < clear_enough:
         return (
             f"Subtask {number} is too vague to be worked on alone: say what is made, where, and what goes in and out."
         )
@@ -354,46 +356,46 @@ def _together(subtasks: Sequence[SubtaskIn]) -> str:
     except CycleError as error:
         circle = " → ".join(str(at + 1) for at in error.args[1])
         return f"The subtasks wait for each other in a circle ({circle})."
-    for one, other in combinations(range(len(subtasks)), 2):
-        both = sorted(set(subtasks[one].files) & set(subtasks[other].files))
-        if both and other not in _before(one, needs) and one not in _before(other, needs):
+    for first, other in combinations(range(len(subtasks)), 2):
+        both = sorted(set(subtasks[first].files) & set(subtasks[other].files))
+        if both and other not in _before(first, needs) and first not in _before(other, needs):
             return (
-                f"Subtasks {one + 1} and {other + 1} both change {both[0]!r}: give the file to one of them, "
+                f"Subtasks {first + 1} and {other + 1} both change {both[0]!r}: give the file to one of them, "
                 "or let one depend on the other."
             )
-    if clash := clash_among(dict.fromkeys(path for one in subtasks for path in one.files)):
+    if clash := clash_among(dict.fromkeys(path for subtask in subtasks for path in subtask.files)):
         return f"The files {clash[0]!r} and {clash[1]!r} cannot exist beside each other; rename one of them."
-    if twice := [text for text, times in Counter(one.description for one in subtasks).items() if times > 1]:
+    if twice := [text for text, times in Counter(subtask.description for subtask in subtasks).items() if times > 1]:
         return f"Two subtasks say the same: {twice[0][:80]!r}."
     return ""
 
 
 def _needs(subtasks: Sequence[SubtaskIn]) -> dict[int, set[int]]:
-    return {at: {number - 1 for number in one.depends_on} for at, one in enumerate(subtasks)}
+    return {at: {number - 1 for number in subtask.depends_on} for at, subtask in enumerate(subtasks)}
 
 
 def _before(at: int, needs: Mapping[int, Iterable[int]]) -> set[int]:
     """All that must be done before a part; `needs` has no circles."""
-    found, waiting = set[int](), list(needs[at])
+    prerequisites, waiting = set[int](), list(needs[at])
     while waiting:
-        one = waiting.pop()
-        if one not in found:
-            found.add(one)
-            waiting += needs[one]
-    return found
+        prerequisite = waiting.pop()
+        if prerequisite not in prerequisites:
+            prerequisites.add(prerequisite)
+            waiting += needs[prerequisite]
+    return prerequisites
 
 
 def _order_subtasks(subtasks: Sequence[SubtaskIn]) -> tuple[Subtask, ...]:
     needs = _needs(subtasks)
     order = list(TopologicalSorter(needs).static_order())
-    place = {at: number for number, at in enumerate(order)}
+    positions = {at: number for number, at in enumerate(order)}
     return tuple(
         Subtask(
             description=subtasks[at].description,
             files=tuple(dict.fromkeys(subtasks[at].files)),
             tests=tuple(dict.fromkeys(subtasks[at].tests)),
             acceptance=tuple(subtasks[at].acceptance),
-            after=tuple(sorted(place[before] for before in needs[at])),
+            after=tuple(sorted(positions[before] for before in needs[at])),
         )
         for at in order
     )

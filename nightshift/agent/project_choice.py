@@ -41,20 +41,24 @@ def is_open(context: AttemptContext, state: AttemptState) -> bool:
 
 def choose(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:
     """The state in the part of the workspace that its plan names; the plan's paths are relative to it from then on."""
-    known = projects.projects_of(tree)
-    found = _LINE.search(state.plan)
-    name = _find_project(found["name"], tree, known) if found else None
+    project_names = projects.projects_of(tree)
+    match = _LINE.search(state.plan)
+    name = _find_project(match["name"], tree, project_names) if match else None
     if name is None:
-        name = _only(_list_projects_at_work(context, known)) or _only(_places(context, tree, known)) or ROOT
+        name = (
+            _only(_list_projects_at_work(context, project_names))
+            or _only(_places(context, tree, project_names))
+            or ROOT
+        )
     inside = (path.removeprefix(f"{name}/") for path in tree.entries() if path.startswith(f"{name}/"))
-    plan = projects.without_folder(state.plan, name, inside) if name in known else state.plan
+    plan = projects.without_folder(state.plan, name, inside) if name in project_names else state.plan
     return replace(state, project=name, plan=plan)
 
 
 def about(plan: str) -> str:
     """Read the project's description from a plan; empty where it says nothing."""
-    found = _LINE.search(plan)
-    return " ".join(printable(found["about"]).strip("*_` ").split())[:_MAX_ABOUT_CHARS] if found else ""
+    match = _LINE.search(plan)
+    return " ".join(printable(match["about"]).strip("*_` ").split())[:_MAX_ABOUT_CHARS] if match else ""
 
 
 def begin_project(context: AttemptContext, state: AttemptState, services: AgentServices) -> AttemptState:
@@ -64,36 +68,38 @@ def begin_project(context: AttemptContext, state: AttemptState, services: AgentS
     spec, present = context.task.spec, View(services.tree, state.change).paths()
     # Parts of a task begin the same project at the same time: what they write must be equal.
     is_part = bool(spec.key and spec.key.startswith(RESERVED))
-    said = about(state.plan) or ("" if is_part else printable(spec.description.partition("\n")[0])[:_MAX_ABOUT_CHARS])
-    files = projects.beginnings(state.project, said, spec.language, present)
+    description = about(state.plan) or (
+        "" if is_part else printable(spec.description.partition("\n")[0])[:_MAX_ABOUT_CHARS]
+    )
+    files = projects.beginnings(state.project, description, spec.language, present)
     return replace(state, change={**state.change, **files}) if files else state
 
 
-def _find_project(word: str, tree: Tree, known: Collection[str]) -> str | None:
+def _find_project(word: str, tree: Tree, project_names: Collection[str]) -> str | None:
     """The project that a word names; the root for one that names none; None where it says nothing that can be used."""
     name = word.strip("./").lower()
-    if name in known:
+    if name in project_names:
         return name
     name = slug(name) if name else ""
-    if name in known or name in _NO_PROJECT:
-        return name if name in known else ROOT
+    if name in project_names or name in _NO_PROJECT:
+        return name if name in project_names else ROOT
     if projects.place_fault(name, tree):
         return None
     # A folder of that name that is no project holds code which is worked on from the root.
     return ROOT if any(path.startswith(f"{name}/") for path in tree.entries()) else name
 
 
-def _list_projects_at_work(context: AttemptContext, known: Collection[str]) -> set[str]:
-    return _projects(context.built_on, known)
+def _list_projects_at_work(context: AttemptContext, project_names: Collection[str]) -> set[str]:
+    return _projects(context.built_on, project_names)
 
 
-def _places(context: AttemptContext, tree: Tree, known: Collection[str]) -> set[str]:
-    return _projects(list_mentioned(context.task.spec.description, View(tree, {})), known)
+def _places(context: AttemptContext, tree: Tree, project_names: Collection[str]) -> set[str]:
+    return _projects(list_mentioned(context.task.spec.description, View(tree, {})), project_names)
 
 
-def _projects(paths: Iterable[str], known: Collection[str]) -> set[str]:
+def _projects(paths: Iterable[str], project_names: Collection[str]) -> set[str]:
     """The projects in which files lie; the root counts as one."""
-    return {first if (first := path.partition("/")[0]) in known else ROOT for path in paths}
+    return {first if (first := path.partition("/")[0]) in project_names else ROOT for path in paths}
 
 
 def _only(names: set[str]) -> str:
@@ -109,16 +115,16 @@ def the_projects(about: PromptContext) -> Section:
 
 def _list_projects(about: PromptContext, space: int) -> Shown:
     tree = projects.whole_of(about.services.tree)
-    known = projects.projects_of(tree)
-    if not known:
+    project_names = projects.projects_of(tree)
+    if not project_names:
         return Shown(text="There is none yet.")
-    used = sorted(_list_projects_at_work(about.context, known) - {ROOT})
+    used = sorted(_list_projects_at_work(about.context, project_names) - {ROOT})
     more = f"\n\n{_USED}{', '.join(used)}" if used else ""
     space -= about.gauge.tokens(more) + 60
-    names, lines = [*used, *(name for name in known if name not in used)], list[str]()
+    names, lines = [*used, *(name for name in project_names if name not in used)], list[str]()
     for name in names[:_MOST]:
-        said = printable(projects.first_words(text_of(tree, f"{name}/README.md") or ""))
-        line = f"{name}: {said}" if said else name
+        description = printable(projects.first_words(text_of(tree, f"{name}/README.md") or ""))
+        line = f"{name}: {description}" if description else name
         space -= about.gauge.tokens(line + "\n")
         if space < 0:
             break

@@ -178,9 +178,9 @@ def more_asked(asked: str, part: str) -> str | None:
         if words is not None and not _is_named(asked, words, parts):
             return str(path)
     for _, words in (*_FILES, *_FOLDERS):
-        found = re.search(_alone(words), part.casefold()) if words not in {"", _ITS_NAME} else None
-        if found and not _is_named(asked, words, []):
-            return found[0]
+        match = re.search(_alone(words), part.casefold()) if words not in {"", _ITS_NAME} else None
+        if match and not _is_named(asked, words, []):
+            return match[0]
     return None
 
 
@@ -188,8 +188,8 @@ def _words_of(parts: list[str]) -> str | None:
     """The words that ask for a path that steers tools; None where it steers none."""
     for name, table in ((parts[-1], _TABLES[0]), *((part, _TABLES[1]) for part in parts[:-1])):
         for pattern, words in table:
-            if found := pattern.fullmatch(name):
-                return re.escape(found[1]) if words == _ITS_NAME else words
+            if match := pattern.fullmatch(name):
+                return re.escape(match[1]) if words == _ITS_NAME else words
     return None
 
 
@@ -218,9 +218,9 @@ def _of_pyproject(text: str) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, RecursionError):
         return {"build-system": text}
     tools = data.get("tool", {})
-    found = {f"tool.{name}": table for name, table in tools.items()} if isinstance(tools, dict) else {"tool": tools}
+    tables = {f"tool.{name}": table for name, table in tools.items()} if isinstance(tools, dict) else {"tool": tools}
     build = data.get("build-system")
-    return found if build is None or _is_usual(build) else {**found, "build-system": build}
+    return tables if build is None or _is_usual(build) else {**tables, "build-system": build}
 
 
 def _is_usual(build: Any) -> bool:
@@ -229,7 +229,7 @@ def _is_usual(build: Any) -> bool:
         return False
     listed = [*(needs if isinstance(needs := build.get("requires", []), list) else [None])]
     backend = build.get("build-backend", "setuptools.build_meta")
-    names = all(isinstance(one, str) and _BACKENDS.fullmatch(one.strip()) for one in listed)
+    names = all(isinstance(requirement, str) and _BACKENDS.fullmatch(requirement.strip()) for requirement in listed)
     return names and isinstance(backend, str) and bool(_BACKENDS.match(backend.replace(".", " ")))
 
 
@@ -241,7 +241,7 @@ def _of_package(text: str) -> dict[str, Any]:
         return {"scripts": text}
     if not isinstance(data, dict):
         return {}
-    return {part: kept for part in _RUN_BY_NPM if part in data and (kept := _odd(part, data[part]))}
+    return {part: content for part in _RUN_BY_NPM if part in data and (content := _odd(part, data[part]))}
 
 
 def _odd(part: str, value: Any) -> Any:

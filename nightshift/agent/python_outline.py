@@ -32,7 +32,7 @@ def signatures(text: str) -> list[str]:
 def _face(body: Sequence[ast.stmt], indent: str) -> Iterator[str]:
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield from (f"{indent}@{ast.unparse(one)[:_DECORATOR_CHARS]}" for one in node.decorator_list)
+            yield from (f"{indent}@{ast.unparse(decorator)[:_DECORATOR_CHARS]}" for decorator in node.decorator_list)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             word = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
             returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
@@ -58,18 +58,20 @@ def _imports(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     What is near a task is looked up for each of its prompts, mostly in the same files.
     """
     tree = parse_python(text)
-    found: dict[tuple[str, tuple[str, ...]], None] = {}
+    imports: dict[tuple[str, tuple[str, ...]], None] = {}
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Import):
-            found.update(dict.fromkeys((alias.name, ()) for alias in node.names))
+            imports.update(dict.fromkeys((alias.name, ()) for alias in node.names))
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found[node.module, tuple(alias.name for alias in node.names)] = None
-    return tuple(found)
+            imports[node.module, tuple(alias.name for alias in node.names)] = None
+    return tuple(imports)
 
 
 def local_files(text: str, files: Container[str]) -> list[str]:
     """The files among `files` that a Python text imports."""
-    modules = (name for module, names in _imports(text) for name in (module, *(f"{module}.{one}" for one in names)))
+    modules = (
+        name for module, names in _imports(text) for name in (module, *(f"{module}.{member}" for member in names))
+    )
     candidates = (path for name in modules for path in (*places(name), *_parents(name)))
     return list(dict.fromkeys(path for path in candidates if path in files))
 

@@ -57,24 +57,24 @@ async def with_reading(
     """
     questions = await asyncio.to_thread(_questions, context, state, services, reader)
     dialogue = Dialogue(questions.phase, context, state, services)
-    found, unread = list[Remark](), list[str]()
+    remarks, unread = list[Remark](), list[str]()
     for number, piece in enumerate(questions.parts, 1):
         part = f"{number} of {len(questions.parts)}"
         answer = await _read(context, state, services, questions, dialogue, piece, part)
-        found += answer.found
+        remarks += answer.remarks
         unread += [answer.fault] if answer.fault else []
     state = dialogue.charge(state)
-    new = [_reading(each, state, found, unread, questions) for each in questions.readers]
+    new = [_reading(each, state, remarks, unread, questions) for each in questions.readers]
     return replace(state, readings=(*state.readings, *new)[-_KEPT:])
 
 
 def _reading(
-    reader: Reader, state: AttemptState, found: Sequence[Remark], unread: Sequence[str], questions: _Questions
+    reader: Reader, state: AttemptState, remarks: Sequence[Remark], unread: Sequence[str], questions: _Questions
 ) -> Reading:
     return Reading(
         reader=reader,
         change=digest(state.change),
-        found=worst_first(one for one in found if one.reader is reader),
+        found=worst_first(remark for remark in remarks if remark.reader is reader),
         parts=len(questions.parts),
         unread=unread[0] if unread else "",
     )
@@ -132,12 +132,19 @@ def _request(
     part: str,
 ) -> Prompt:
     about = sections.prompt_context(context, state, services, questions.phase)
-    known = _list_earlier(state.checked.findings) if state.checked and Reader.AUDIT in questions.readers else ""
+    earlier_findings = (
+        _list_earlier(state.checked.findings) if state.checked and Reader.AUDIT in questions.readers else ""
+    )
     parts = [
         sections.the_task(about),
         sections.the_tests(about),
         sections.the_conventions(about),
-        fix("What other tools found", quote("findings", known) if known else "", share=0.15, rank=4),
+        fix(
+            "What other tools found",
+            quote("findings", earlier_findings) if earlier_findings else "",
+            share=0.15,
+            rank=4,
+        ),
         fix(f"The change, part {part}", quote("change", piece.text), rank=0),
         sections.closing("Answer with the one JSON object."),
     ]
@@ -151,7 +158,8 @@ def _head(context: AttemptContext, readers: tuple[Reader, ...]) -> Message:
     return system(PHASES[readers[0]], *own, reply, sections.language_file(context), *sections.kind_file(context))
 
 
-def _list_earlier(found: Sequence[Finding]) -> str:
+def _list_earlier(findings: Sequence[Finding]) -> str:
     return "\n".join(
-        f"{one.path}:{one.line}: {one.rule} ({one.severity}): {one.message}" for one in found[:_MOST_KNOWN]
+        f"{finding.path}:{finding.line}: {finding.rule} ({finding.severity}): {finding.message}"
+        for finding in findings[:_MOST_KNOWN]
     )

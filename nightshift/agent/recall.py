@@ -23,18 +23,18 @@ async def with_lessons(
     space = min(most, services.settings.recall_limit - len(state.lessons))
     if space <= 0:
         return state
-    known = {(lesson.source, lesson.id) for lesson in state.lessons}  # each kind has numbers of its own
-    asked = space + len(known)
-    found = await services.memory.recall(query[:_QUERY_CHARS], asked, task_id=context.task.id, attempt=state.attempt)
-    new = tuple(lesson for lesson in found if (lesson.source, lesson.id) not in known)[:space]
+    lesson_ids = {(lesson.source, lesson.id) for lesson in state.lessons}  # each kind has numbers of its own
+    asked = space + len(lesson_ids)
+    lessons = await services.memory.recall(query[:_QUERY_CHARS], asked, task_id=context.task.id, attempt=state.attempt)
+    new = tuple(lesson for lesson in lessons if (lesson.source, lesson.id) not in lesson_ids)[:space]
     if new:
         text = f"recalled {len(new)} lesson{'s' if len(new) != 1 else ''}"
-        data = RecalledData(lessons=[_plain(lesson) for lesson in new])
+        data = RecalledData(lessons=[_as_data(lesson) for lesson in new])
         services.events.emit(Kind.LESSON_RECALLED, text, **data)
     return replace(state, lessons=(*state.lessons, *new))
 
 
-def _plain(lesson: Lesson) -> RecalledLesson:
+def _as_data(lesson: Lesson) -> RecalledLesson:
     """A lesson for the timeline: which one, how near, how old."""
     first = lesson.text.strip().split("\n", 1)[0][:160]
     age_days = round(lesson.age_s / 86_400, 1)

@@ -25,7 +25,7 @@ from nightshift.agent import exploring, history
 from nightshift.agent.dialogue import Dialogue
 from nightshift.agent.feedback import headline
 from nightshift.agent.owner_words import UNHEARD
-from nightshift.agent.prompt import plain, sections
+from nightshift.agent.prompt import plain_requests, sections
 from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.text import system
 from nightshift.agent.recall import with_lessons
@@ -77,8 +77,8 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         _report_stuck(state, services, why, "another plan and model" if state.escalation > 1 else "a fresh start")
     replan = reflection.replan or bool(why and state.escalation > 1)
     if reflection.contradicting_tests and services.settings.change_tests != "keep":
-        told = _CONTRADICTS.format(tests=", ".join(reflection.contradicting_tests))
-        state = replace(state, feedback=f"{state.feedback}\n\n{told}")
+        contradiction = _CONTRADICTS.format(tests=", ".join(reflection.contradicting_tests))
+        state = replace(state, feedback=f"{state.feedback}\n\n{contradiction}")
     stands = reflection.tests_at_fault or bool(reflection.contradicting_tests)
     outcome = Outcome.REPLAN if replan and not stands else Outcome.REDO
     data = {
@@ -115,14 +115,14 @@ def _blames_only_own_tests(state: AttemptState) -> bool:
 def _others_passing(state: AttemptState) -> int:
     """How many tests pass that the agent did not write."""
     results = state.verdict.results if state.verdict else ()
-    passing = [one.id for one in results if one.result is Result.PASSED]
+    passing = [result.id for result in results if result.result is Result.PASSED]
     return sum(name.partition("::")[0] not in state.own_tests for name in passing)
 
 
 def _unshown(state: AttemptState) -> str:
     """Why the self-written tests are not asked for again, as a sentence; empty where they may be."""
     change = state.tries[-1].unconvincing
-    if not change or sum(one.unconvincing == change for one in state.tries) < MAX_UNCONVINCING:
+    if not change or sum(past_try.unconvincing == change for past_try in state.tries) < MAX_UNCONVINCING:
         return ""
     count = _others_passing(state)
     tests = f"the repository's {count} tests" if count > 1 else "the repository's test"
@@ -145,7 +145,7 @@ async def _reflect(
     """A reflection, and the state with it in the last try."""
     dialogue = Dialogue(Phase.REFLECTING, context, state, services)
     reflection = needs_no_thought(state)
-    if reflection is None and await asyncio.to_thread(plain.is_plain, context, state, services, Phase.CODING):
+    if reflection is None and await asyncio.to_thread(plain_requests.is_plain, context, state, services, Phase.CODING):
         reflection = by_rule(state)
     if reflection is None:
         if state.verdict is not None:
@@ -162,7 +162,7 @@ async def _reflect(
 
 def _may_blame(state: AttemptState) -> bool:
     """Tests may be blamed by opinion if the agent wrote them and a suite ran them, and not again and again."""
-    blamed = sum(1 for one in state.tries if one.reflection.tests_at_fault)
+    blamed = sum(1 for past_try in state.tries if past_try.reflection.tests_at_fault)
     return bool(state.own_tests) and state.verdict is not None and bool(state.verdict.failing) and blamed < MAX_BLAMED
 
 
@@ -170,8 +170,8 @@ def _existing(context: AttemptContext, state: AttemptState, names: Sequence[str]
     """The ids of the failing tests that are named and are the repository's; given and own tests are none."""
     failing = state.verdict.failing if state.verdict else frozenset()
     others = {*context.task.spec.tests, *state.own_tests}
-    found = (one for name in names for one in (name, name.partition("[")[0]) if one in failing)
-    return tuple(dict.fromkeys(one for one in found if one.partition("::")[0] not in others))
+    test_ids = (test_id for name in names for test_id in (name, name.partition("[")[0]) if test_id in failing)
+    return tuple(dict.fromkeys(test_id for test_id in test_ids if test_id.partition("::")[0] not in others))
 
 
 def _is_long(state: AttemptState, services: AgentServices) -> bool:

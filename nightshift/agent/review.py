@@ -59,14 +59,14 @@ async def _run(reader: Reader, context: AttemptContext, state: AttemptState, ser
         return Step(phase=phase, outcome=Outcome.NEEDS_APPROVAL, state=after, note=note, data=data)
     reading = state.reading(reader)
     if reading is None:
-        known = state.readings
+        earlier_readings = state.readings
         state = await with_reading(context, state, services, reader)
-        _report(state, services, [one for one in state.readings if one not in known])
+        _report(state, services, [reading for reading in state.readings if reading not in earlier_readings])
         reading = state.reading(reader)
         assert reading is not None
     step = _Decision(reader=reader, reading=reading, context=context, state=state, services=services).step()
-    found = [*checked.shown, *map(_as_data, reading.found[:_SHOWN])]
-    return replace(step, data={"findings": found}) if found else step
+    findings = [*checked.shown, *map(_as_data, reading.found[:_SHOWN])]
+    return replace(step, data={"findings": findings}) if findings else step
 
 
 def blocks(remark: Remark, state: AttemptState, services: AgentServices) -> bool:
@@ -97,7 +97,7 @@ class _Decision:
 
     @property
     def blocking(self) -> tuple[Remark, ...]:
-        return tuple(one for one in self.reading.found if blocks(one, self.state, self.services))
+        return tuple(remark for remark in self.reading.found if blocks(remark, self.state, self.services))
 
     def step(self) -> Step:
         """The step of the phase."""
@@ -115,7 +115,7 @@ class _Decision:
         return self._wait_for_owner()
 
     def _asks(self) -> bool:
-        critical = any(one.gravity is Gravity.CRITICAL for one in self.blocking)
+        critical = any(remark.gravity is Gravity.CRITICAL for remark in self.blocking)
         return critical and self.services.settings.critical_left != "commit"
 
     def _pass_on(self, note: str) -> Step:
@@ -148,7 +148,7 @@ class _Decision:
         if not self.blocking:
             why = f"The {name} gave no answer that can be used ({self.reading.unread})"
             return f"{why} Let this change be tested without it?"
-        named = "; ".join(f"{one.gravity}: {one.where}: {one.reason}" for one in self.blocking[:_ASKED])
+        named = "; ".join(f"{remark.gravity}: {remark.where}: {remark.reason}" for remark in self.blocking[:_ASKED])
         more = f" (and {len(self.blocking) - _ASKED} more)" if len(self.blocking) > _ASKED else ""
         missed = " A part of the change could not be read." if self.reading.unread else ""
         return (
@@ -169,9 +169,13 @@ def _note(reading: Reading) -> str:
     return f"{count} remark{'s' if count > 1 else ''}, none that blocks" if count else "nothing to find fault with"
 
 
-def _as_data(one: Remark) -> RemarkData:
+def _as_data(remark: Remark) -> RemarkData:
     return RemarkData(
-        severity=str(one.gravity), path=one.path, line=one.line, message=one.reason[:200], fix=one.fix[:200]
+        severity=str(remark.gravity),
+        path=remark.path,
+        line=remark.line,
+        message=remark.reason[:200],
+        fix=remark.fix[:200],
     )
 
 
@@ -181,17 +185,17 @@ def _report(state: AttemptState, services: AgentServices, readings: Sequence[Rea
         if reading.unread:
             text = f"the {name} gave no answer that can be used, or not of the whole change: {reading.unread}"
             services.events.emit(Kind.REMARK, text[:500], level=Level.WARNING)
-        for one in reading.found[:_SHOWN]:
-            stops = blocks(one, state, services)
-            text = f"{name}: {one.where} ({one.gravity}): {one.reason}"[:500]
+        for remark in reading.found[:_SHOWN]:
+            stops = blocks(remark, state, services)
+            text = f"{name}: {remark.where} ({remark.gravity}): {remark.reason}"[:500]
             level = Level.WARNING if stops else Level.INFO
-            services.events.emit(Kind.REMARK, text, level=level, **(_as_data(one) | {"blocks": stops}))
+            services.events.emit(Kind.REMARK, text, level=level, **(_as_data(remark) | {"blocks": stops}))
 
 
-def as_feedback(found: Sequence[Remark], who: str) -> str:
+def as_feedback(remarks: Sequence[Remark], who: str) -> str:
     """The findings as feedback for the next try."""
     lines = [f"The {who} sends the change back. Mend what it names, and keep everything else as it is."]
-    for number, one in enumerate(found, 1):
-        fix = f" Suggested: {one.fix}" if one.fix else ""
-        lines.append(f"{number}. {one.where} ({one.gravity}): {one.reason}{fix}")
+    for number, remark in enumerate(remarks, 1):
+        fix = f" Suggested: {remark.fix}" if remark.fix else ""
+        lines.append(f"{number}. {remark.where} ({remark.gravity}): {remark.reason}{fix}")
     return "\n".join(lines)

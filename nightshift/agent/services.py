@@ -142,7 +142,7 @@ class AgentServices:
     """Reads code and tests; without it no tests are written, and existing ones stay as they are."""
     shell: Shell | None = None
     """Runs commands of the model's; without it no tool does."""
-    said: Callable[[], Awaitable[tuple[OwnerMessage, ...]]] = _nothing
+    read_messages: Callable[[], Awaitable[tuple[OwnerMessage, ...]]] = _nothing
     """The messages of the task's owner so far, oldest first."""
     server_tools: ServerTools | None = None
     """Tools of servers that the owner configured; without it there are none."""

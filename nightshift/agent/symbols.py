@@ -63,11 +63,11 @@ def tags(path: str, text: str) -> Tags:
     if path.endswith(_PLAIN):
         return Tags(words=words)
     if golang.is_source(path):
-        found = golang_outline.names(text)
+        occurrences = golang_outline.names(text)
     else:
-        found = _javascript(path, text) if javascript.is_source(path) else _python(text)
+        occurrences = _javascript(path, text) if javascript.is_source(path) else _python(text)
     defined, referred = list[str](), Counter[str]()
-    for name, is_definition in found:
+    for name, is_definition in occurrences:
         if len(name) < 3 or name.startswith("__"):
             continue
         if is_definition:
@@ -120,18 +120,18 @@ def _javascript(path: str, text: str) -> Iterator[tuple[str, bool]]:
 class SymbolCache:
     """Tags by the id of the content they were read from; of more than `most`, those read first are read again.
 
-    Thread-safe. `known` is what was kept of an earlier one; `shared` is of the daemon's own workspace. The default is
-    some tens of megabytes, enough for several large repositories.
+    Thread-safe. `tags_by_content` is what was kept of an earlier one; `shared` is of the daemon's own workspace. The
+    default is some tens of megabytes, enough for several large repositories.
     """
 
-    def __init__(self, most: int = 50_000, known: Mapping[str, Tags] | None = None) -> None:
+    def __init__(self, most: int = 50_000, tags_by_content: Mapping[str, Tags] | None = None) -> None:
         self._most, self._lock = most, threading.Lock()
-        self._known: dict[str, Tags] = dict(known or {})
+        self._tags_by_content: dict[str, Tags] = dict(tags_by_content or {})
         self._is_new = False
         self.shared = NameIndex(words_of_name, MOST_FILES)
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._tags_by_content)
 
     @property
     def is_new(self) -> bool:
@@ -141,17 +141,17 @@ class SymbolCache:
     def last(self, most: int) -> list[tuple[str, Tags]]:
         """List the entries that were read last, at most so many, oldest first."""
         with self._lock:
-            return list(self._known.items())[-most:]
+            return list(self._tags_by_content.items())[-most:]
 
     def get(self, content: str) -> Tags | None:
         """Return the facts of a content."""
-        return self._known.get(content)
+        return self._tags_by_content.get(content)
 
-    def put(self, content: str, found: Tags) -> Tags:
+    def put(self, content: str, file_tags: Tags) -> Tags:
         """Keep what was read of a content, and give it back."""
         with self._lock:
-            self._known[content] = found
+            self._tags_by_content[content] = file_tags
             self._is_new = True
-            while len(self._known) > self._most:
-                del self._known[next(iter(self._known))]
-        return found
+            while len(self._tags_by_content) > self._most:
+                del self._tags_by_content[next(iter(self._tags_by_content))]
+        return file_tags

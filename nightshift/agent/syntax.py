@@ -23,8 +23,8 @@ def _python(path: str, text: str) -> None:
 
 def _parse(path: str, text: str) -> None:
     """Parse Go or JavaScript; raises SyntaxError as Python's own compiler does."""
-    if found := golang.fault(text) if path.lower().endswith(".go") else javascript.fault(path, text):
-        raise SyntaxError(found.message, (path, found.line, 1, None))
+    if error := golang.fault(text) if path.lower().endswith(".go") else javascript.fault(path, text):
+        raise SyntaxError(error.message, (path, error.line, 1, None))
 
 
 _CHECKS: dict[str, Callable[[str, str], object]] = {
@@ -71,7 +71,7 @@ def excerpt(text: str, at: int) -> str:
 
 def verdict(files: Mapping[str, str | None], tree: str) -> Verdict | None:
     """A failing verdict when a file is not sound, else None. `tree` is the digest of what was looked at."""
-    faults = [found for path, text in sorted(files.items()) if text is not None and (found := fault(path, text))]
+    faults = [failure for path, text in sorted(files.items()) if text is not None and (failure := fault(path, text))]
     if not faults:
         return None
     evidence = Evidence(tree=tree, sandbox="none", label=Label.TESTS_PASSED, notes=("nothing was run",))

@@ -48,15 +48,15 @@ def suggest(context: AttemptContext, services: AgentServices, change: Change) ->
 
 def move_tests(tests: Files, tree: Tree) -> dict[str, str]:
     """Tests under names that are free, also where newer work has brought a file of the same path since."""
-    found, taken = dict[str, str](), set(tree.entries())
+    moved_tests, taken = dict[str, str](), set(tree.entries())
     for path, text in tests.items():
         free = path
         if path in taken:
             stem, ending = re.fullmatch(r"(.*?)((?:\.test|\.spec|_test)?\.\w+)", path).groups()  # type: ignore[union-attr]
             free = next(name for name in (f"{stem}_{n}{ending}" for n in range(2, 10_000)) if name not in taken)
         taken.add(free)
-        found[free] = text
-    return found
+        moved_tests[free] = text
+    return moved_tests
 
 
 def _names(stem: str, more: Collection[str]) -> Iterator[str]:
@@ -91,8 +91,8 @@ def _form_of_script(module: str, tree: Tree) -> str:
     if choose_framework(module, lambda path: base_text(tree, path)) is Framework.NODE:
         typed = [path for path in tree.entries() if is_test_path(path) and path.endswith(TYPED)]
         return "{}.test.ts" if typed and module.endswith(TYPED) else form
-    found = Counter(match[1] for path in tree.entries() if (match := _SCRIPT_TEST.search(path)))
-    kind = found.most_common(1)[0][0] if found else "test"
+    counts = Counter(match[1] for path in tree.entries() if (match := _SCRIPT_TEST.search(path)))
+    kind = counts.most_common(1)[0][0] if counts else "test"
     ending = posixpath.splitext(module)[1]
     return f"{{}}.{kind}{ending if is_source(module) else '.js'}"
 

@@ -18,7 +18,7 @@ from nightshift.agent.change_check import Checked
 from nightshift.agent.coding import blames_tests
 from nightshift.agent.dialogue import Dialogue
 from nightshift.agent.kinds import asks_to_keep_behaviour
-from nightshift.agent.prompt import plain, sections
+from nightshift.agent.prompt import plain_requests, sections
 from nightshift.agent.prompt.budget import Prompt, Section, Shown, fix
 from nightshift.agent.prompt.text import quote, system
 from nightshift.agent.replies import parse
@@ -63,13 +63,13 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         checked = await change_check.check(context, replace(state, own_tests={}), services)
         if stopped := _stop_by_checks(checked, before):
             return stopped
-        found = await changed_tests.settle(context, replace(checked.state, own_tests=state.own_tests), services)
-        if found.failed:
-            broken = replace(found.state, verdict=_refuse_breaking(found.state, found.failed))
-            return _add_left_out(_fail_iteration(broken, before), found.left_out)
-        if found.asks:
-            return _wait_for_owner(Checked(state=found.state, asks=found.asks))
-        state, left_out = found.state, found.left_out
+        settled = await changed_tests.settle(context, replace(checked.state, own_tests=state.own_tests), services)
+        if settled.failed:
+            broken = replace(settled.state, verdict=_refuse_breaking(settled.state, settled.failed))
+            return _add_left_out(_fail_iteration(broken, before), settled.left_out)
+        if settled.asks:
+            return _wait_for_owner(Checked(state=settled.state, asks=settled.asks))
+        state, left_out = settled.state, settled.left_out
     judge = _judge
     if writes_documents(context, state, services):
         state = replace(state, own_tests={})
@@ -159,7 +159,7 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
         return _send_back(context, state, verdict)
     if asks := changed_tests.ask_about(context, state, services, verdict.asks):
         return _wait_for_owner(Checked(state=state, asks=asks))
-    doubts = [one.says for one in verdict.findings if one.kind in SENT_BACK] if verdict.doubt else []
+    doubts = [finding.says for finding in verdict.findings if finding.kind in SENT_BACK] if verdict.doubt else []
     if doubts and not state.heard_doubt and state.iteration < context.iterations:
         text = "\n".join([DOUBTFUL, *(f"- {says}" for says in doubts)])
         after = replace(state, feedback=text, heard_doubt=True)
@@ -374,9 +374,9 @@ def _name_of(prompt: Prompt) -> str:
 
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
     about = sections.prompt_context(context, state, services, Phase.TESTING)
-    if plain.is_plain(context, state, services, Phase.TESTING):
+    if plain_requests.is_plain(context, state, services, Phase.TESTING):
         code = Section(title="", fill=lambda space: _interface(state, services, space, about.gauge), rank=9)
-        return plain.tests_prompt(about, code, test_paths.suggest(context, services, state.change))
+        return plain_requests.tests_prompt(about, code, test_paths.suggest(context, services, state.change))
     head = system(
         Phase.TESTING, sections.tests_file(context, services.tree, state.change), *sections.kind_file(context)
     )
@@ -464,10 +464,10 @@ def _file_faults(path: str, tests: Mapping[str, str], services: AgentServices, c
         return [f"{path}: steers how tests run and cannot be used; put fixtures into the test file."]
     if path in services.tree.entries():
         return [f"{path}: exists already and is not yours; choose another name, such as {free}."]
-    others = {name: kept for name, kept in tests.items() if name != path}
+    others = {name: test_text for name, test_text in tests.items() if name != path}
     if why := find_misplacement(path, View(services.tree, {**change, **others})):
         return [f"{path}: {why}."]
-    if found := syntax.fault(path, text):
-        return [f"{path} is not valid: {found.kind}: {found.message}"]
+    if failure := syntax.fault(path, text):
+        return [f"{path} is not valid: {failure.kind}: {failure.message}"]
     why = services.languages.find_test_fault(path, text) if services.languages else ""
     return [f"{path}: {why}."] if why else []

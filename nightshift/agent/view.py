@@ -32,9 +32,9 @@ class View:
         if not self.change:
             return list(entries)
         gone = {path for path, text in self.change.items() if text is None}
-        kept = [path for path in entries if path not in gone] if gone else list(entries)
+        remaining = [path for path in entries if path not in gone] if gone else list(entries)
         new = [path for path, text in self.change.items() if text is not None and path not in entries]
-        return sorted(kept + new) if new else kept
+        return sorted(remaining + new) if new else remaining
 
     def count(self) -> int:
         """How many files there are."""
@@ -84,8 +84,8 @@ def find_misplacement(path: str, view: View, *, new: bool = True) -> str | None:
         view: what is there.
         new: whether a text is to be written, not a file removed.
     """
-    if found := at_or_below((path,), view.tree.unwritable()):
-        return f"lies at or below {found[1]!r}, a symbolic link or a submodule; those are never written"
+    if obstacle := at_or_below((path,), view.tree.unwritable()):
+        return f"lies at or below {obstacle[1]!r}, a symbolic link or a submodule; those are never written"
     if not new:
         return None
     paths = view.paths()

@@ -65,7 +65,7 @@ def agent(settings: Settings, places: AgentPlaces) -> Callable[[str | None], Bas
     return make
 
 
-def place(settings: Settings, runtime: Runtime, sandbox: str) -> AgentPlace | str:
+def prepare_agents(settings: Settings, runtime: Runtime, sandbox: str) -> AgentPlace | str:
     """Prepare the folder and sandbox for agents, or say why agents cannot work; remove what an earlier daemon left.
 
     Args:
@@ -79,7 +79,7 @@ def place(settings: Settings, runtime: Runtime, sandbox: str) -> AgentPlace | st
 
     try:
         folder = job_folders.private(settings.state_dir / "agents")
-        found = strong_sandbox(settings)
+        isolation = strong_sandbox(settings)
     except SandboxError as error:
         return str(error)
     for left in folder.iterdir():
@@ -91,4 +91,4 @@ def place(settings: Settings, runtime: Runtime, sandbox: str) -> AgentPlace | st
 
         return registries.find(settings.process_environment)
 
-    return AgentPlace(sandbox=found, runtime=runtime, folder=folder, network=network)
+    return AgentPlace(sandbox=isolation, runtime=runtime, folder=folder, network=network)

@@ -70,10 +70,10 @@ async def validate_candidates(
     Raises:
         SandboxError: nothing can be run here; says why.
     """
-    found = await suites(settings, here.folder)()
-    if not isinstance(found.suite, SuiteRunner):
-        raise SandboxError(f"nothing can be validated, because nothing can be run: {found.why_not}")
-    validation = Validation(found.suite, here.git, found.environments, here.folder / "copies")
+    opened_suite = await suites(settings, here.folder)()
+    if not isinstance(opened_suite.suite, SuiteRunner):
+        raise SandboxError(f"nothing can be validated, because nothing can be run: {opened_suite.why_not}")
+    validation = Validation(opened_suite.suite, here.git, opened_suite.environments, here.folder / "copies")
     await validate_all(validation, here.store, here.repo, most, tell)
 
 

@@ -152,13 +152,13 @@ class Attempts:
 
     async def _passes(self, item: Item, parts: CommitParts, copy: Path, commit: str) -> bool:
         """Tell whether the held-out tests pass on what an arm committed."""
-        found = await suites(self._settings, self._here.folder)()
-        if not isinstance(found.suite, SuiteRunner):
-            raise SandboxError(f"nothing can be judged, because nothing can be run: {found.why_not}")
+        opened_suite = await suites(self._settings, self._here.folder)()
+        if not isinstance(opened_suite.suite, SuiteRunner):
+            raise SandboxError(f"nothing can be judged, because nothing can be run: {opened_suite.why_not}")
         tree = await asyncio.to_thread(self._here.git.tree, str(copy), commit)
-        environment = await environment_of(tree, found.environments)
-        seen = await found.suite.observe(job_of(tree, parts, environment.digest, {}))
-        passed = {one.id for one in seen.results if one.result is Ended.PASSED}
+        environment = await environment_of(tree, opened_suite.environments)
+        seen = await opened_suite.suite.observe(job_of(tree, parts, environment.digest, {}))
+        passed = {result.id for result in seen.results if result.result is Ended.PASSED}
         return passed.issuperset(item.fail_to_pass)
 
     def _result(
@@ -339,7 +339,7 @@ def _swept(settings: Settings, store: BenchmarkStore) -> None:
 
 
 def _describe_end(result: Result, store: BenchmarkStore) -> str:
-    subject = next((one.subject for one in store.items() if one.key == result.item), result.item)
+    subject = next((item.subject for item in store.items() if item.key == result.item), result.item)
     words = "solved" if result.solved else f"not solved ({result.outcome})"
     return f"{result.arm}: {words} in {duration(result.seconds)}: {subject[:60]}"
 
@@ -376,11 +376,11 @@ def _after_others(
     """Waits while it is quiet, and while the daemon of this home has work."""
 
     async def wait() -> str:
-        said = ""
+        last_reason = ""
         while not asked.is_set() and (why := _why_wait(settings, clock())):
-            if why != said:
+            if why != last_reason:
                 tell(f"waits: {why}")
-                said = why
+                last_reason = why
             with suppress(TimeoutError):
                 await asyncio.wait_for(asked.wait(), LOOK_AGAIN_S)
         return BY_HAND if asked.is_set() else ""

@@ -66,10 +66,10 @@ class CodeExecutor:
         """
         runtime = open_runtime(ROOT / ".runner")
         with tempfile.TemporaryDirectory() as folder:
-            found = await choose("auto", runtime=runtime, scratch=Path(folder, "scratch"))
-            if found.sandbox is None:
-                raise SandboxError(found.report)
-            yield SuiteRunner(found.sandbox, runtime, emit=lambda _event: None, staging_dir=Path(folder, "staging"))
+            choice = await choose("auto", runtime=runtime, scratch=Path(folder, "scratch"))
+            if choice.sandbox is None:
+                raise SandboxError(choice.report)
+            yield SuiteRunner(choice.sandbox, runtime, emit=lambda _event: None, staging_dir=Path(folder, "staging"))
 
     def run_tests(self, files: Files, tests: Files) -> TestResult:
         """Run tests against files, both by path."""

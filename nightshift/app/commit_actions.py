@@ -145,6 +145,6 @@ def _commit_services(
         open_suite=opened,
         merge_locks=locks,
         imports=ImportCache(),
-        kept=lambda spec: kept_for(spec, store.db, settings),
+        read_repository_settings=lambda spec: kept_for(spec, store.db, settings),
         seal_key=evidence.read_or_make_key(settings.seal_file),
     )

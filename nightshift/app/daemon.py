@@ -260,9 +260,9 @@ class Daemon:
         models = self._services.models
 
         async def check() -> Sequence[ModelStatus]:
-            found = await models.probe(sandboxed=False)
+            statuses = await models.probe(sandboxed=False)
             models.look_soon()  # `watch` releases what waits for one that has come up
-            return found
+            return statuses
 
         return lambda: asyncio.run_coroutine_threadsafe(check(), loop)
 
@@ -334,8 +334,8 @@ class Daemon:
             state.set(INBOX_NOTICES, notices)
             state.set(INBOX_TASKS, tasks)
 
-        known = state.get(INBOX_TASKS) or ()
-        inbox = self._inbox = Inbox(self._store.queue, self._store.events.emit, path.name, keep, known)
+        task_ids = state.get(INBOX_TASKS) or ()
+        inbox = self._inbox = Inbox(self._store.queue, self._store.events.emit, path.name, keep, task_ids)
         self._watcher = Watcher(path, inbox.take, inbox.refuse, self._inbox_died)
         stack.callback(self._watcher.stop)
         self._watcher.start()
@@ -417,7 +417,7 @@ class Daemon:
         services, optional, now = self._services, self._services.extras.statuses(), self._clock()
         stored = read_stored_status(self._store.db.reader(), now, self._store.state.count_saved_replies())
         outlook = self._maintenance.outlook(stored.queue)
-        found = replace(
+        daemon_status = replace(
             stored,
             state=self._state(PauseState(reasons=stored.holds)),
             uptime_s=self._clocks.monotonic() - self._began,
@@ -444,7 +444,11 @@ class Daemon:
             extras=optional,
         )
         # Without a model no task begins, and none is done.
-        return found if lacks_model(found) else replace(found, forecast=outlook.line, forecast_range=outlook.range)
+        return (
+            daemon_status
+            if lacks_model(daemon_status)
+            else replace(daemon_status, forecast=outlook.line, forecast_range=outlook.range)
+        )
 
     def _state(self, pause: PauseState) -> DaemonState:
         if self._life in {DaemonState.DRAINING, DaemonState.STOPPED}:

@@ -68,8 +68,8 @@ def make_environments(
         SandboxError: their folder cannot be made.
     """
     store = FolderStore(folder or settings.environments_dir, keep_mb=KEEP_MB, clock=clock)
-    made = makers(settings, runtime, store, consent)
-    return Environments(store, made, consent.is_given if consent else lambda _digest: False)
+    environment_makers = makers(settings, runtime, store, consent)
+    return Environments(store, environment_makers, consent.is_given if consent else lambda _digest: False)
 
 
 def decisions_of(path: Path) -> Callable[[str], bool | None]:

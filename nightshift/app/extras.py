@@ -113,9 +113,9 @@ class Progress:
     @property
     def reason(self) -> str:
         """Reason of the failure, in uv's last words."""
-        said = [line.strip() for line in self.lines if line.strip()]
-        marked = [line for line in said if line.startswith(("error:", "×", "cause:", "Caused by:"))]
-        return printable("; ".join(marked or said[-1:]) or "no reason was given")[:300]
+        lines = [line.strip() for line in self.lines if line.strip()]
+        marked = [line for line in lines if line.startswith(("error:", "×", "cause:", "Caused by:"))]
+        return printable("; ".join(marked or lines[-1:]) or "no reason was given")[:300]
 
 
 class ExtrasInstaller:
@@ -142,7 +142,7 @@ class ExtrasInstaller:
     ) -> None:
         self._extras = extras
         self._policy, self._emit, self._environ, self._root, self._python = policy, emit, environ, root, python
-        self._lock, self._one = threading.Lock(), threading.Lock()
+        self._lock, self._install_lock = threading.Lock(), threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._closed = False
         self._states: dict[str, ExtraStatus] = {}
@@ -188,12 +188,12 @@ class ExtrasInstaller:
 
     def _status(self, extra: Extra) -> ExtraStatus:
         with self._lock:
-            known = self._states.get(extra.name)
-        if known and known.state is ExtraState.INSTALLING:
-            return known
+            status = self._states.get(extra.name)
+        if status and status.state is ExtraState.INSTALLING:
+            return status
         if self._has(extra):
             return _status(extra, ExtraState.INSTALLED)
-        return known or _status(extra, ExtraState.MISSING, self._advice(extra))
+        return status or _status(extra, ExtraState.MISSING, self._advice(extra))
 
     def _has(self, extra: Extra) -> bool:
         """Tell whether an extra is installed; the answer yes is stored, for the status is asked for often."""
@@ -214,7 +214,7 @@ class ExtrasInstaller:
             return  # the event and the status say why
 
     def _install(self, extra: Extra) -> None:
-        with self._one:
+        with self._install_lock:
             if extra.is_installed:  # by the thread before
                 return
             self._set(_status(extra, ExtraState.INSTALLING, "beginning"))

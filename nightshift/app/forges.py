@@ -56,22 +56,22 @@ def evidence_of(git: GitManager, repo: str, commit: str) -> Evidence:
         note = None
     if note is None:
         return Evidence(commit=commit, summary=summary)
-    found, tests = note.evidence, sorted({*note.tests, *note.own_tests})
+    evidence, tests = note.evidence, sorted({*note.tests, *note.own_tests})
     rows = {
-        "verdict": f"{found.label}: {WORTH[Label(found.label)]}",
+        "verdict": f"{evidence.label}: {WORTH[Label(evidence.label)]}",
         "tests passed": str(note.passed),
         "given tests": ", ".join(sorted(note.tests)),
         "tests of its own": ", ".join(sorted(note.own_tests)),
         "changed tests": ", ".join(sorted(note.changed_tests)),
         "removed tests": ", ".join(sorted(note.removed_tests)),
-        "other suites": ", ".join(sorted(found.suites.keys() - set(tests))),
+        "other suites": ", ".join(sorted(evidence.suites.keys() - set(tests))),
         "command": " ".join(note.command),
-        "must-fail copies": str(found.twins or ""),
-        "held-out cases": str(found.held_out or ""),
-        "sandbox": found.sandbox,
+        "must-fail copies": str(evidence.twins or ""),
+        "held-out cases": str(evidence.held_out or ""),
+        "sandbox": evidence.sandbox,
         "model": note.model,
         "iterations": str(note.iterations),
-        "left out": ", ".join(sorted(found.dropped)),
+        "left out": ", ".join(sorted(evidence.dropped)),
         "findings left open": str(len(note.remarks) or ""),
     }
     return Evidence(commit=commit, summary=summary, rows=tuple((name, value) for name, value in rows.items() if value))
@@ -86,9 +86,9 @@ def open_poller(
         ConfigError: the settings name connections that cannot be.
     """
     connections_of(settings())
-    git, known = services.git, _Known(settings)
+    git, connections_cache = services.git, _Known(settings)
     poller = Poller(
-        known.connections,
+        connections_cache.connections,
         lambda: settings().forge_poll_s,
         lambda connection: open_forge(connection, clock),
         SyncServices(

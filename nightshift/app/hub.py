@@ -81,30 +81,32 @@ def open_hub(
     from nightshift.remote.hub.signing import NodeKey  # noqa: PLC0415
     from nightshift.remote.hub.workflows import Presence  # noqa: PLC0415
 
-    found = _open_repositories(settings, store, services.git)
+    repositories = _open_repositories(settings, store, services.git)
     node = Presence(
         id=_node_id(store),
         name=node_name(settings),
-        labels=sorted(set(labels(settings, found))),
+        labels=sorted(set(labels(settings, repositories))),
         url=settings.node_url or url(),
         version=VERSION,
         lease_s=settings.hub_lease_s,
     )
     report = partial(Emitter(store.events.emit).emit, Kind.HUB_TASK, level=Level.WARNING)
     node_services = NodeServices(
-        queue=store.queue, repositories=found, state=state, emit=store.events.emit, mask=store.mask
+        queue=store.queue, repositories=repositories, state=state, emit=store.events.emit, mask=store.mask
     )
     budget = None
     if settings.hub_database_url is not None:
         database = SharedDatabase(settings.hub_database_url.get_secret_value())
         stack.callback(database.close)
-        share = _sharing(database, node.id, settings.hub_lease_s, store, services.memory, found, report)
+        share = _sharing(database, node.id, settings.hub_lease_s, store, services.memory, repositories, report)
         node_services = replace(node_services, share_lessons=share)
         budget = _budget(database, node.id, store.state)
     key = NodeKey(settings.hub_dir / "key")
     dispatcher = Dispatcher(connection, node, key, node_services)
-    landing = Landing(connection, node.id, key, lambda workspace: _line(found, workspace), settings.hub_lease_s, report)
-    store.queue.shares = found.shares
+    landing = Landing(
+        connection, node.id, key, lambda workspace: _line(repositories, workspace), settings.hub_lease_s, report
+    )
+    store.queue.shares = repositories.shares
     store.queue.apply(share_waiting).result()  # before a worker could begin one
     stack.callback(store.events.subscribe(dispatcher.on_events))
     return HubMember(dispatcher=dispatcher, landing=landing, budget=budget)
@@ -126,11 +128,11 @@ def _sharing(
     lease_s: float,
     store: StoreServices,
     memory: LongTermMemory,
-    found: SharedRepositories,
+    repositories: SharedRepositories,
     report: Callable[[str], None],
 ) -> Callable[[], None]:
     """Return a function that shares lessons and budget; a database that is away is told of once, and ends no turn."""
-    share, trouble = _lessons_shared(database, node, store, memory, found, report), ""
+    share, trouble = _lessons_shared(database, node, store, memory, repositories, report), ""
 
     def turn() -> None:
         nonlocal trouble
@@ -152,12 +154,12 @@ def _lessons_shared(
     node: str,
     store: StoreServices,
     memory: LongTermMemory,
-    found: SharedRepositories,
+    repositories: SharedRepositories,
     report: Callable[[str], None],
 ) -> Callable[[], None]:
     """Return a function that sends and takes lessons and vectors; memory searches the hub's vectors from now on."""
     lessons = LessonExchange(
-        database, node, db=store.db, state=store.state, mask=store.mask, repositories=found, hear=memory.hear,
+        database, node, db=store.db, state=store.state, mask=store.mask, repositories=repositories, hear=memory.hear,
         report=report,
     )  # fmt: skip
     vectors = SharedVectors(database, node, store.db)
@@ -175,24 +177,24 @@ def node_name(settings: Settings) -> str:
     return settings.node_name or socket.gethostname()[:60] or "node"
 
 
-def labels(settings: Settings, found: SharedRepositories) -> Iterator[str]:
+def labels(settings: Settings, repositories: SharedRepositories) -> Iterator[str]:
     """Yield labels for the abilities of this machine, and for the repositories that it knows."""
     yield from machine_labels(settings)
-    for path in found.known():
-        if remote := found.remote(path):
+    for path in repositories.list_paths():
+        if remote := repositories.remote(path):
             yield label_of(remote)
 
 
 def _node_id(store: StoreServices) -> str:
     """The id that was drawn once for this home."""
-    known = store.state.get(STATE_KEY)
-    if known is None:
-        known = str(uuid.uuid4())
-        store.state.set(STATE_KEY, known).result()
-    return str(known)
+    node_id = store.state.get(STATE_KEY)
+    if node_id is None:
+        node_id = str(uuid.uuid4())
+        store.state.set(STATE_KEY, node_id).result()
+    return str(node_id)
 
 
-def _line(found: SharedRepositories, workspace: Workspace) -> str:
+def _line(repositories: SharedRepositories, workspace: Workspace) -> str:
     """The name of the branch that a task moves: its repository's, and its own."""
-    address = WORKSPACE if workspace.is_own else found.remote(str(workspace.repo))
+    address = WORKSPACE if workspace.is_own else repositories.remote(str(workspace.repo))
     return f"{address} {short(workspace.target or '')}"

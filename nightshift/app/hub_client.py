@@ -106,13 +106,13 @@ class HubClient:
                 self._connection = HubConnection(self._url, self._answer_s)
             connection = self._connection
         try:
-            found = question(connection)
+            answer = question(connection)
         except HubAway as error:
             self._note_away(str(error))
             raise
         with self._lock:
             self._reason = ""
-        return found
+        return answer
 
     def _note_away(self, reason: str) -> None:
         with self._lock:
@@ -132,8 +132,8 @@ def hub_client(settings: Settings, state: StateStore) -> HubClient | None:
     name, ui = node_name(settings), ui_of(settings.hub_url)
 
     def own() -> OwnNode:
-        known = state.get(STATE_KEY)
-        return OwnNode(id=None if known is None else str(known), name=name, ui=ui)
+        node_id = state.get(STATE_KEY)
+        return OwnNode(id=None if node_id is None else str(node_id), name=name, ui=ui)
 
     return HubClient(settings.hub_url, own)
 

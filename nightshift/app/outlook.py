@@ -33,7 +33,7 @@ class OutlookWatch:
     def __init__(self, settings: Callable[[], Settings], store: StoreServices, clocks: Clocks) -> None:
         self._settings, self._store, self._clocks = settings, store, clocks
         self._lock = threading.Lock()
-        self._found, self._made_at = Outlook(), float("-inf")
+        self._outlook, self._made_at = Outlook(), float("-inf")
         self._open: int | None = None
 
     def __call__(self, queue: Mapping[Status, int] | None = None) -> Outlook:
@@ -44,9 +44,9 @@ class OutlookWatch:
             if self._clocks.monotonic() - self._made_at >= fresh_s:
                 self._open = still_open
                 work = work_settings(self._settings())
-                _, self._found = read(self._store.db.reader(), work, self._clocks.wall())
+                _, self._outlook = read(self._store.db.reader(), work, self._clocks.wall())
                 self._made_at = self._clocks.monotonic()
-            return self._found
+            return self._outlook
 
     async def look(self) -> None:
         """Put into the log that the day's budget will not do, once a day; a notice is made of it."""

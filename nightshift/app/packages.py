@@ -65,9 +65,9 @@ def uv_install(python: Path) -> list[str]:
 def uv_environ(python: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """The environment for uv, with what pip is configured to where nothing is said for uv."""
     asking = [str(python), "-m", "pip", "config", "list"]
-    found = subprocess.run(asking, env=dict(environ), capture_output=True, text=True, check=False).stdout
+    configuration = subprocess.run(asking, env=dict(environ), capture_output=True, text=True, check=False).stdout
     configured = dict[str, str]()
-    for line in found.splitlines():  # `global.index-url='…'`; what the environment says comes last
+    for line in configuration.splitlines():  # `global.index-url='…'`; what the environment says comes last
         name, _, value = line.partition("=")
         option = name.rpartition(".")[2]
         if option in _PIP_OPTIONS:

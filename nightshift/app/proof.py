@@ -40,7 +40,7 @@ def _task_of(commit: str, path: Path) -> Task | None:
     try:
         with Database(path, readonly=True) as database:
             events = EventLog(database)
-            found = CommitLedger(database, events).named(commit)
-            return subject_of(QueueManager(database, events), found[0]).task if found else None
+            entries = CommitLedger(database, events).named(commit)
+            return subject_of(QueueManager(database, events), entries[0]).task if entries else None
     except StoreError:
         return None  # what git has can be told without the database

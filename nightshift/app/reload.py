@@ -62,11 +62,11 @@ class LiveSettings:
         async with self._one_at_a_time:
             try:
                 new, overruled = await asyncio.to_thread(self._read_all)
-                kept, to_apply, done = self._prepare(new)
+                settings, to_apply, done = self._prepare(new)
             except ConfigError as error:
                 self._refuse(error)
                 raise
-            self._now = kept
+            self._now = settings
             for apply in to_apply:
                 apply()
         done = replace(done, overruled=overruled)
@@ -94,11 +94,11 @@ class LiveSettings:
         old = self._now
         changed = [name for name in headings(Settings) if getattr(new, name) != getattr(old, name)]
         waiting = [name for name in changed if takes(Settings.model_fields[name]) is Takes.RESTART]
-        kept = new.model_copy(update={name: getattr(old, name) for name in waiting})
+        settings = new.model_copy(update={name: getattr(old, name) for name in waiting})
         to_apply, faults = list[Callable[[], None]](), list[str]()
         for hook in self._reload_hooks:
             try:
-                to_apply.append(hook(kept))
+                to_apply.append(hook(settings))
             except ConfigError as error:
                 faults += error.faults
         if faults:
@@ -107,7 +107,7 @@ class LiveSettings:
             changed=tuple(name for name in changed if name not in waiting),
             later=tuple(Later(name=name, holds=self._show(getattr(old, name))) for name in waiting),
         )
-        return kept, to_apply, done
+        return settings, to_apply, done
 
     def _refuse(self, error: ConfigError) -> None:
         text = self._mask(f"the settings have faults, so the old ones stay in use: {'; '.join(error.faults)}")

@@ -34,7 +34,7 @@ from nightshift.core.text.masking import Masker
 from nightshift.git.manager import GitManager
 from nightshift.sandbox import orphans
 from nightshift.storage.db import repositories
-from nightshift.storage.db.codec import plain
+from nightshift.storage.db.codec import to_json_value
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import read_state, write_state
@@ -74,7 +74,7 @@ class RepositoryService:
         self._settings, self._db, self._git, self._clock = settings, db, git, clock
         self._events = Emitter(emit)
 
-    def kept(self, spec: TaskSpec) -> RepositorySettings:
+    def settings_for(self, spec: TaskSpec) -> RepositorySettings:
         """Read the owner's settings for the repository of a task."""
         return kept_for(spec, self._db, self._settings())
 
@@ -82,7 +82,7 @@ class RepositoryService:
         """The branch that was set for tasks in a repository to start from."""
         return readable(self._read_kept(_folder(repo, self._settings()))[1])[0].base
 
-    def known(self) -> list[str]:
+    def list_repositories(self) -> list[str]:
         """The repositories that tasks used and those for which something was set, as they are named."""
         conn = self._db.reader()
         own = [str(self._settings().workspace.resolve())]
@@ -101,16 +101,16 @@ class RepositoryService:
         if folder == _folder(None, self._settings()) and not (Path(folder) / ".git").exists():
             return self._option_of(folder, "", Found(), {}, "nothing was done in the workspace yet")
         status = self._git.statuses.read(folder)
-        kept = self._read_kept(status.root)[1]
+        stored_settings = self._read_kept(status.root)[1]
         try:
-            commit = self._git.resolve(folder, readable(kept)[0].base or "HEAD")
+            commit = self._git.resolve(folder, readable(stored_settings)[0].base or "HEAD")
             tree = self._git.tree(folder, commit)
-            found, error, draft = find(tree), "", setup_scripts.draft(DeclaredFiles(tree))
+            declarations, error, draft = find(tree), "", setup_scripts.draft(DeclaredFiles(tree))
             ours = any(is_judged_here(tree.entries(), language) for language in Language)
         except GitError as fault:
-            commit, found, error, ours, draft = "", Found(), str(fault), True, ""
+            commit, declarations, error, ours, draft = "", Found(), str(fault), True, ""
         branch = {"base": status.branch, "target": status.branch}
-        return replace(self._option_of(status.root, commit, found, branch, error, ours=ours), setup_draft=draft)
+        return replace(self._option_of(status.root, commit, declarations, branch, error, ours=ours), setup_draft=draft)
 
     def change(self, repo: str, changes: Mapping[str, Any]) -> RepositoryOptions:
         """Set values, or remove them with None; all of them, or none where one is wrong.
@@ -145,7 +145,7 @@ class RepositoryService:
         Raises:
             GitError: it is no repository.
         """
-        self._change(self.show(repo).repo, {BENCHMARK: plain(measured) or None})
+        self._change(self.show(repo).repo, {BENCHMARK: to_json_value(measured) or None})
 
     def used(self, repo: str) -> tuple[Benchmarked, ...]:
         """Return the values that were taken over from a benchmark of a repository.
@@ -156,24 +156,30 @@ class RepositoryService:
         return readable(self._read_kept(self.show(repo).repo)[1])[0].benchmark
 
     def _change(self, root: str, changes: Mapping[str, Any]) -> RepositoryOptions:
-        kept = change_settings(self._sound(root), changes)
-        self._refuse_unknown(root, kept)
-        self._db.write(lambda conn: repositories.keep_settings(conn, root, kept, self._clock())).result(WRITE_WALL_S)
-        told = ", ".join(f"{name}: {_describe(name, value)}" for name, value in changes.items())
-        self._events.emit(Kind.SETTINGS_RELOADED, f"for the tasks of {root}: {told}"[:500])
+        stored_settings = change_settings(self._sound(root), changes)
+        self._refuse_unknown(root, stored_settings)
+        self._db.write(lambda conn: repositories.keep_settings(conn, root, stored_settings, self._clock())).result(
+            WRITE_WALL_S
+        )
+        words = ", ".join(f"{name}: {_describe(name, value)}" for name, value in changes.items())
+        self._events.emit(Kind.SETTINGS_RELOADED, f"for the tasks of {root}: {words}"[:500])
         return self.show(root)
 
-    def _refuse_unknown(self, root: str, kept: Mapping[str, Any]) -> None:
+    def _refuse_unknown(self, root: str, stored_settings: Mapping[str, Any]) -> None:
         """Refuse rules and branches that are not there.
 
         Raises:
             InvalidTask: names them.
         """
-        known = (*RULES, *CommandHooks(self._settings().blocked_commands).rules)
-        rules = {f"allow.{n}": unknown(name, known) for n, name in enumerate(kept.get("allow", ())) if "/" not in name}
+        rule_names = (*RULES, *CommandHooks(self._settings().blocked_commands).rules)
+        rules = {
+            f"allow.{n}": unknown(name, rule_names)
+            for n, name in enumerate(stored_settings.get("allow", ()))
+            if "/" not in name
+        }
         faults = {name: why for name, why in rules.items() if why}
         for name in ("base", "target"):
-            branch = kept.get(name, "")
+            branch = stored_settings.get(name, "")
             try:
                 if branch:
                     self._git.resolve(root, f"refs/heads/{branch}" if name == "target" else branch)
@@ -184,17 +190,17 @@ class RepositoryService:
 
     def _sound(self, root: str) -> dict[str, Any]:
         """Return the stored settings that this version can read; the others would stand in the way of every change."""
-        kept = self._read_kept(root)[1]
-        wrong = {name.partition(".")[0] for name in readable(kept)[1]}
-        return {name: value for name, value in kept.items() if name not in wrong}
+        stored_settings = self._read_kept(root)[1]
+        wrong = {name.partition(".")[0] for name in readable(stored_settings)[1]}
+        return {name: value for name, value in stored_settings.items() if name not in wrong}
 
     def _read_kept(self, folder: str) -> tuple[str, dict[str, Any]]:
         return repositories.read_settings(self._db.reader(), folder)
 
     def _option_of(
-        self, repo: str, commit: str, found: Found, of_git: Mapping[str, Any], error: str, *, ours: bool = True
+        self, repo: str, commit: str, declarations: Found, of_git: Mapping[str, Any], error: str, *, ours: bool = True
     ) -> RepositoryOptions:
-        kept = self._read_kept(repo)[1]
+        stored_settings = self._read_kept(repo)[1]
         settings = self._settings()
         otherwise = {
             "integrate": settings.git_integrate, "integrate_self_tested": settings.integrate_self_tested,
@@ -208,10 +214,10 @@ class RepositoryService:
         return RepositoryOptions(
             repo=repo,
             commit=commit,
-            options=describe_settings(kept, found, otherwise, own_runs=ours),
-            commands=found.commands,
-            linters=found.linters,
-            faults=readable(kept)[1],
+            options=describe_settings(stored_settings, declarations, otherwise, own_runs=ours),
+            commands=declarations.commands,
+            linters=declarations.linters,
+            faults=readable(stored_settings)[1],
             error=error,
             checks=self._checks(repo),
         )
@@ -220,7 +226,7 @@ class RepositoryService:
 def _describe(name: str, value: Any) -> Any:
     if value is None:
         return "removed"
-    return ", ".join(one["arm"] for one in value) if name == BENCHMARK else value
+    return ", ".join(row["arm"] for row in value) if name == BENCHMARK else value
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nightshift.agent.services import AgentSettings, EditFormat
 from nightshift.agent.symbols import SymbolCache
-from nightshift.app.acp import AgentPlaces, place
+from nightshift.app.acp import AgentPlaces, prepare_agents
 from nightshift.app.environments import SetupConsent, decisions_of, make_environments
 from nightshift.app.extras import make_extras
 from nightshift.app.models import make_memory, make_models, prepare_models
@@ -267,7 +267,7 @@ class Services:
             self.notices = (f"Nothing is executed, so no task is started: {choice.report}. {again}",)
             return None
         self.sandbox_name = choice.sandbox.name
-        self._place_agents = cache(partial(place, self._settings, runtime, choice.sandbox.name))
+        self._place_agents = cache(partial(prepare_agents, self._settings, runtime, choice.sandbox.name))
         self._warmed = await warm(choice.sandbox, runtime, size=self._settings.worker_count)
         self.sandbox_detail = _with_remark(choice.report, self._warmed.remark)
         symbol_cache = await asyncio.to_thread(load_cache, self._settings.state_dir / NAME)
@@ -320,7 +320,7 @@ class Services:
             memory=self.memory,
             clock=self._clock,
             mask=store.mask,
-            kept=self.repository_settings.kept,
+            read_repository_settings=self.repository_settings.settings_for,
         )
 
     async def aclose(self) -> None:
@@ -333,7 +333,7 @@ class Services:
     def _check_new(self, settings: Settings) -> Callable[[TaskSpec], None]:
         """Return the check of a new task, which applies the owner's settings for its repository."""
         check = machine_check(settings)
-        return lambda spec: check(self.repository_settings.kept(spec).apply_to(spec))
+        return lambda spec: check(self.repository_settings.settings_for(spec).apply_to(spec))
 
     def _choose_language(self, spec: TaskSpec) -> Language:
         base = spec.base or (self.repository_settings.base_of(spec.repo) if spec.repo else None)
@@ -387,7 +387,7 @@ class Services:
             landing=self.landing,
             exchanged=self.files.find_change,
             hooks=self._checker.hooks,
-            kept=self.repository_settings.kept,
+            read_repository_settings=self.repository_settings.settings_for,
             widened=self._checker.policy.widened,
             server_tools=ServerTools(
                 lambda: servers_of_settings(self._settings),

@@ -28,7 +28,7 @@ from nightshift.app.doctor.backends import one_word
 from nightshift.app.models import backend_settings, nothing_runs
 from nightshift.app.notices import channels, send_test
 from nightshift.app.reload import LiveSettings, on_loop
-from nightshift.config.catalogue import Described, Kind, describe, plain
+from nightshift.config.catalogue import Described, Kind, describe, to_json_value
 from nightshift.config.load import Settings, Sources, settings_at, sources
 from nightshift.config.origins import Origin
 from nightshift.config.overrides import ConfigChanged, OverridesFile, change_overrides, line, same, text_of
@@ -56,28 +56,30 @@ from nightshift.server.settings_answers import (
 NOTHING = Sources(in_file={}, page={}, origins={})
 
 
-def make_row(described: Described, now: Settings, after: Settings, found: Sources, mask: Masker) -> SettingRow:
+def make_row(
+    described: Described, now: Settings, after: Settings, setting_sources: Sources, mask: Masker
+) -> SettingRow:
     """Put together what is known of one setting.
 
     Args:
         described: what is true of it in any daemon.
         now: what holds.
         after: what the sources say, which is what holds after a restart.
-        found: where settings come from.
+        setting_sources: where settings come from.
         mask: takes secrets out of texts.
     """
     name = described.name
-    origin = found.origins.get(name, Origin.DEFAULT)
-    overruled = found.in_file.get(name) if origin is Origin.PAGE else None
+    origin = setting_sources.origins.get(name, Origin.DEFAULT)
+    overruled = setting_sources.in_file.get(name) if origin is Origin.PAGE else None
     held, later = getattr(now, name), getattr(after, name)
-    value, following = (_safe(_short(name, plain(each)), mask) for each in (held, later))
+    value, following = (_safe(_short(name, to_json_value(each)), mask) for each in (held, later))
     return SettingRow(
         **asdict(described),
         value=value,
         next=following,
         waits=held != later,
         is_set=later is not None,
-        veiled=described.kind is not Kind.SECRET and (value, following) != (plain(held), plain(later)),
+        veiled=described.kind is not Kind.SECRET and (value, following) != (to_json_value(held), to_json_value(later)),
         origin=origin,
         fixed=explain_fixed(name, origin),
         in_file="" if overruled is None else _format_value(described, overruled, mask),
@@ -148,8 +150,8 @@ class ConnectionTests:
             if tried.works and trial.ask and not isinstance(backend, ModelFileBackend):
                 # A model file would be loaded beside the one in use.
                 tried = await _ask(backend, tried)
-        said = " ".join(filter(None, (tried.detail, note)))
-        detail, fix = printable(self._mask(typed(said))), "" if tried.works else backend.setup
+        words = " ".join(filter(None, (tried.detail, note)))
+        detail, fix = printable(self._mask(typed(words))), "" if tried.works else backend.setup
         return tried.model_copy(update={"detail": detail, "fix": fix})
 
     async def try_notices(self, trial: NoticeTestIn) -> Mapping[str, str]:
@@ -166,8 +168,8 @@ class ConnectionTests:
             values |= {"notify_url": _address("notify_url", trial.notify_url), "notify_secret": None}
         if trial.notify_secret:
             values["notify_secret"] = SecretStr(trial.notify_secret)
-        kept = {name: value for name, value in values.items() if name == "notify_secret" or value is not None}
-        ways = channels(now.model_copy(update=kept))
+        changes = {name: value for name, value in values.items() if name == "notify_secret" or value is not None}
+        ways = channels(now.model_copy(update=changes))
         if not ways.names:
             raise ConfigError(["notify_url: nothing is set that could be tried: no URL, no command, no desktop"])
         async with self._alone():
@@ -284,10 +286,10 @@ class SettingsService:
         """
         digest, now, faults = self._file.digest(), self._live.now, tuple[str, ...]()
         try:
-            after, found = settings_at(now), sources(now)
+            after, setting_sources = settings_at(now), sources(now)
         except ConfigError as error:
-            after, found, faults = now, NOTHING, tuple(map(self._mask, error.faults))
-        settings = [make_row(each, now, after, found, self._mask) for each in self._described.values()]
+            after, setting_sources, faults = now, NOTHING, tuple(map(self._mask, error.faults))
+        settings = [make_row(each, now, after, setting_sources, self._mask) for each in self._described.values()]
         return SettingsShown(
             settings=settings,
             file=str(now.config_file),
@@ -320,15 +322,15 @@ class SettingsService:
 
     def _judge(self, asked: ChangeIn) -> tuple[Mapping[str, Any], Mapping[str, Any], Settings]:
         """Return the page's overrides, the overrides after the change, and the settings that these give."""
-        found = sources(self._live.now)
+        setting_sources = sources(self._live.now)
         names = dict.fromkeys([*asked.changes, *asked.reset])
-        if faults := [fault for name in names if (fault := self._refusal(name, found.origins))]:
+        if faults := [fault for name in names if (fault := self._refusal(name, setting_sources.origins))]:
             raise ConfigError(faults)
-        after = change_overrides(found.page, found.in_file, asked.changes, asked.reset)
+        after = change_overrides(setting_sources.page, setting_sources.in_file, asked.changes, asked.reset)
         new = settings_at(self._live.now, overrides=text_of(after))
         if faults := self._keys_led_astray(new, after, asked.changes):
             raise ConfigError(faults)
-        return found.page, after, new
+        return setting_sources.page, after, new
 
     def _refusal(self, name: str, origins: Mapping[str, Origin]) -> str:
         """Tell why this setting cannot be changed from here; empty where it can."""

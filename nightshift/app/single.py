@@ -62,8 +62,8 @@ async def run_single(
         services = Services(settings, store, stack, utc_now, owner)
         await finish_landed(services.recovery())
         await asyncio.wrap_future(store.queue.recover())
-        whole = replace(spec, split=False)  # nobody else is here who could work on parts of it
-        task_id = (await asyncio.wrap_future(store.queue.submit(whole))).task_id
+        unsplit_spec = replace(spec, split=False)  # nobody else is here who could work on parts of it
+        task_id = (await asyncio.wrap_future(store.queue.submit(unsplit_spec))).task_id
         if store.queue.get(task_id).status in {*ENDED, Status.WAITING}:
             return store.queue.get(task_id)  # its key was known
         if put_down:

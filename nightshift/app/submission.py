@@ -56,15 +56,15 @@ class MachineCheck:
         Raises:
             InvalidTask: names what is wrong, and the nearest name that is right.
         """
-        faults = self._rules(spec) | self._command(spec) | self._place(spec) | self._needs(spec)
+        faults = self._rules(spec) | self._command(spec) | self._repository(spec) | self._needs(spec)
         faults |= faults_of(spec.mcp, self.servers)
         if faults:
             raise InvalidTask(faults)
 
     def _rules(self, spec: TaskSpec) -> dict[str, str]:
-        known = (*RULES, *self.hooks.rules)
-        found = {f"allow.{n}": unknown(name, known) for n, name in enumerate(spec.allow) if "/" not in name}
-        return {field: why for field, why in found.items() if why}
+        rule_names = (*RULES, *self.hooks.rules)
+        faults = {f"allow.{n}": unknown(name, rule_names) for n, name in enumerate(spec.allow) if "/" not in name}
+        return {field: why for field, why in faults.items() if why}
 
     def _needs(self, spec: TaskSpec) -> dict[str, str]:
         if self.labels is None:
@@ -99,7 +99,7 @@ class MachineCheck:
             f"{program}: the sandbox has no such program, only those of /usr/bin, Python with pytest, and Node; {hint}"
         )
 
-    def _place(self, spec: TaskSpec) -> dict[str, str]:
+    def _repository(self, spec: TaskSpec) -> dict[str, str]:
         if spec.repo is None:
             return {}
         # A branch of ours may come from a task that this one waits for.
@@ -107,8 +107,8 @@ class MachineCheck:
         try:
             self.refuse_place(spec.repo, base)
         except GitError as error:
-            field, found, why = str(error).partition(": ")
-            if found and field in {"repo", "base"}:
+            field, separator, why = str(error).partition(": ")
+            if separator and field in {"repo", "base"}:
                 return {field: why}
         return {}  # what git could not tell now, such as a disk that sleeps, is told when the task begins
 

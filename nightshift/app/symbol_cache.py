@@ -46,15 +46,17 @@ def load_cache(path: Path) -> SymbolCache:
     """A cache with what the file holds; an empty one where it cannot be read."""
     try:
         raw = zlib.decompressobj().decompress(path.read_bytes(), MOST_BYTES)
-        found = _Kept.model_validate_json(raw)
+        content = _Kept.model_validate_json(raw)
     except FileNotFoundError:
         return SymbolCache()
     except (OSError, zlib.error, ValidationError) as error:
         log.info("repositories are read anew, %s cannot be read: %s", path, type(error).__name__)
         return SymbolCache()
-    rows = found.tags.items() if found.version == VERSION else ()
+    rows = content.tags.items() if content.version == VERSION else ()
     return SymbolCache(
-        known={key: Tags(defines=tuple(row[0]), refers=row[1], words=tuple(map(intern, row[2]))) for key, row in rows}
+        tags_by_content={
+            key: Tags(defines=tuple(row[0]), refers=row[1], words=tuple(map(intern, row[2]))) for key, row in rows
+        }
     )
 
 
@@ -62,7 +64,7 @@ def save_cache(symbol_cache: SymbolCache, path: Path) -> None:
     """Write the cache down, those that were read last; nothing where nothing new was read. Never raises."""
     if not symbol_cache.is_new:
         return
-    rows = {key: (one.defines, one.refers, one.words) for key, one in symbol_cache.last(MOST_FILES)}
+    rows = {key: (tags.defines, tags.refers, tags.words) for key, tags in symbol_cache.last(MOST_FILES)}
     text = json.dumps({"version": VERSION, "tags": rows}, separators=(",", ":"))
     try:
         write_whole(path, zlib.compress(text.encode(), 1), mode=0o600)

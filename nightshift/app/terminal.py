@@ -143,10 +143,10 @@ def _lines(status: DaemonStatus, url: str, before: str, entrance: str) -> Iterat
 
 
 def _model(model: ModelStatus) -> str:
-    found = "answers" if model.available else "not here"
+    state = "answers" if model.available else "not here"
     detail = f" ({model.detail})" if model.detail else ""
     name = " ".join(filter(None, (model.name, model.model)))
-    return f"  model      {name}: {found}{detail}"
+    return f"  model      {name}: {state}{detail}"
 
 
 def _hold(hold: PauseReason) -> str:

@@ -66,12 +66,12 @@ def locate(git: GitManager, name: str, repo: Path | None, settings: Settings) ->
     where = given or (Path(named.repo) if named else settings.workspace)
     if where == settings.workspace and not (where / ".git").exists():
         raise UnknownCommit(f"there is no workspace in {where} yet; name a repository with --repo")
-    found = _of_git(git, str(where), name, named)
-    if not found:
+    commits = _of_git(git, str(where), name, named)
+    if not commits:
         raise UnknownCommit(f"{where} has no branch, tag or commit {name!r}, and none that begins so")
-    if len(set(found.values())) > 1:
-        raise ambiguous(name, list(found))
-    return str(where), next(iter(found.values()))
+    if len(set(commits.values())) > 1:
+        raise ambiguous(name, list(commits))
+    return str(where), next(iter(commits.values()))
 
 
 def _of_git(git: GitManager, where: str, name: str, named: Named | None) -> dict[str, str]:

@@ -83,15 +83,18 @@ class RepositoryWatch:
         named, ours = repositories.list_used(conn), repositories.ours(conn)
         own = str(settings.workspace.resolve())
         begun = (settings.workspace / ".git" / "HEAD").exists()
-        found = [self._state(own, None, ours) if begun else _not_begun(own)]
+        repository_states = [self._state(own, None, ours) if begun else _not_begun(own)]
         for repo in named[:MOST]:
             if self._stopping.is_set():
                 break
             state = self._state(repo, repo, ours)
-            if state.repo not in {each.repo for each in found}:
-                found.append(state)
+            if state.repo not in {each.repo for each in repository_states}:
+                repository_states.append(state)
         states = RepositoryStates(
-            auto_push=settings.git_auto_push, at=self._clock(), found=tuple(found), more=max(0, len(named) - MOST)
+            auto_push=settings.git_auto_push,
+            at=self._clock(),
+            repositories=tuple(repository_states),
+            more=max(0, len(named) - MOST),
         )
         with self._lock:
             self._newest, self._known_at = states, time.monotonic()
@@ -101,10 +104,10 @@ class RepositoryWatch:
         try:
             status = self._git.statuses.read(where)
         except (GitError, OSError) as error:
-            known = ours.get(repo) or OurCommits(repo=repo)
-            return RepositoryState(repo=repo, is_own=where is None, ours=known, error=str(error))
-        known = ours.get(status.root) or OurCommits(repo=status.root)
-        return RepositoryState(repo=status.root, is_own=where is None, ours=known, status=status)
+            our_commits = ours.get(repo) or OurCommits(repo=repo)
+            return RepositoryState(repo=repo, is_own=where is None, ours=our_commits, error=str(error))
+        our_commits = ours.get(status.root) or OurCommits(repo=status.root)
+        return RepositoryState(repo=status.root, is_own=where is None, ours=our_commits, status=status)
 
 
 def _not_begun(own: str) -> RepositoryState:

@@ -106,7 +106,7 @@ class Attempt:
         self.task, self.services = task, services
         self.events = Emitter(self._emit).bind(task_id=task.id, attempt=task.attempt, worker=worker)
         self.limits: Limits = task.spec.limits.over(services.defaults.limits)
-        self._kept, self._test_paths = RepositorySettings(), tuple[str, ...]()
+        self._repository_settings, self._test_paths = RepositorySettings(), tuple[str, ...]()
         self._agent = services.defaults.agent
         self.last_line = ""
         self._state: AttemptState | None = None
@@ -144,7 +144,7 @@ class Attempt:
             Interruption: the attempt ends for a reason outside the work itself.
             NightshiftError: a part failed; another attempt may go better.
         """
-        await asyncio.to_thread(self._apply_kept)
+        await asyncio.to_thread(self._apply_repository_settings)
         time = self._time = PausableTimeLimit(self.limits.wall_s)
         try:
             async with time.limit():
@@ -225,10 +225,10 @@ class Attempt:
         """Sum up the use of a task: of models as the ledger knows it, with lost replies, of suites as its state."""
         return replace(self._budget.spent, suite_s=state.spent.suite_s)
 
-    def _apply_kept(self) -> None:
+    def _apply_repository_settings(self) -> None:
         """Take what its owner set for the repository, which he may have corrected since the task was submitted."""
-        self._kept = self.services.kept(self.task.spec)
-        spec = self.services.widened(self._kept.apply_to(self.task.spec))
+        self._repository_settings = self.services.read_repository_settings(self.task.spec)
+        spec = self.services.widened(self._repository_settings.apply_to(self.task.spec))
         self.task, self.limits = replace(self.task, spec=spec), spec.limits.over(self.services.defaults.limits)
         self._budget = TaskBudget(self.task, self.limits, self.services)
 
@@ -239,12 +239,12 @@ class Attempt:
         """
         if workspace.is_own:
             return
-        found = find(workspace.tree)
-        self._test_paths = found.choose_test_paths(self._kept.test_paths)
-        command = choose_command(workspace.tree, self.task.spec, found)
+        declarations = find(workspace.tree)
+        self._test_paths = declarations.choose_test_paths(self._repository_settings.test_paths)
+        command = choose_command(workspace.tree, self.task.spec, declarations)
         if command is not None:
             self.task = replace(self.task, spec=replace(self.task.spec, test_command=command.words))
-            text = f"the task is judged by {shlex.join(command.words)} ({command.place})"
+            text = f"the task is judged by {shlex.join(command.words)} ({command.location})"
             self.events.emit(Kind.REPOSITORY_READ, text[:500])
 
     async def _check_suite(self, workspace: Workspace, state: AttemptState) -> str:
@@ -278,17 +278,21 @@ class Attempt:
 
     def _read_benchmarks(self) -> tuple[Benchmarked, ...]:
         """Read a benchmark of the repository on models under the settings that each would work by."""
-        return tuple(one for one in self._kept.benchmark if one.is_of(self._work_settings(one)))
+        return tuple(
+            benchmarked
+            for benchmarked in self._repository_settings.benchmark
+            if benchmarked.is_of(self._work_settings(benchmarked))
+        )
 
-    def _work_settings(self, found: Benchmarked) -> WorkSettings:
+    def _work_settings(self, benchmarked: Benchmarked) -> WorkSettings:
         """How a model that was measured works on this task."""
         spec, defaults = self.task.spec, self.services.defaults
         # Only a model with tools can use those of the owner's servers.
         explore = spec.explore or (defaults.agent.explore if spec.mcp else None)
-        said = WorkSettings(
+        task_settings = WorkSettings(
             protocol=defaults.agent.edit_format, explore=explore, review=spec.review, audit=spec.audit
         )  # fmt: skip
-        held = found.over(said)
+        held = benchmarked.over(task_settings)
         return replace(
             held,
             explore=held.explore or defaults.agent.explore,
@@ -298,20 +302,29 @@ class Attempt:
 
     async def _work_as_measured(self, model: BoundModel) -> None:
         """Take the settings under which the model that begins did best in a benchmark of the repository."""
-        if not any(one.taken for one in self._kept.benchmark):
+        if not any(benchmarked.taken for benchmarked in self._repository_settings.benchmark):
             return
         spec = self.task.spec
         request = ModelRequest(
             phase=Phase.CODING, messages=(), task_id=self.task.id, attempt=self.task.attempt, kind=kind_of(spec)
         )
         begins = await model.begins(request)
-        found = next((one for one in self._kept.benchmark if one.model == begins and one.taken), None)
-        if found is None:
+        measurement = next(
+            (
+                benchmarked
+                for benchmarked in self._repository_settings.benchmark
+                if benchmarked.model == begins and benchmarked.taken
+            ),
+            None,
+        )
+        if measurement is None:
             return
-        held = self._work_settings(found)
+        held = self._work_settings(measurement)
         self._agent = replace(self._agent, edit_format=EditFormat(held.protocol), explore=held.explore or Explore.AUTO)
         self.task = replace(self.task, spec=replace(spec, review=held.review, audit=held.audit))
-        self.events.emit(Kind.REPOSITORY_READ, f"{begins} works as the benchmark has shown: {found.told}"[:500])
+        self.events.emit(
+            Kind.REPOSITORY_READ, f"{begins} works as the benchmark has shown: {measurement.summary}"[:500]
+        )
 
     def _check_command(self) -> None:
         """Refuse a test command that never runs before anything is spent on the task."""
@@ -332,18 +345,20 @@ class Attempt:
         bound = await asyncio.to_thread(self._budget.open, origin.model, self._read_benchmarks())
         model = TimedModel(bound, time, self._forgive_crashes)
         stored = await asyncio.to_thread(self.services.steps.last_work, self.task.id, self.task.attempt) or origin.state
-        place = self.services.git.place_of(self.task.spec.repo)
+        repository_path = self.services.git.place_of(self.task.spec.repo)
         try:
             workspace = await asyncio.to_thread(self._open, stored)
         except GitError as error:
-            if await asyncio.to_thread(find_trouble, error, place):
+            if await asyncio.to_thread(find_trouble, error, repository_path):
                 raise
             return self.ended(Ending.REFUSED, str(error))
-        if why := await asyncio.to_thread(find_lack, place):
+        if why := await asyncio.to_thread(find_lack, repository_path):
             raise PlaceUnready(why)
         await asyncio.to_thread(self._apply_found, workspace)
-        if found := await find_landed(self.task, self.services, workspace, held=origin.held):
-            return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
+        if landed_commit := await find_landed(self.task, self.services, workspace, held=origin.held):
+            return self.ended(
+                Ending.COMMITTED, "its commit was found after the restore", landed_commit.id, landed_commit.branch
+            )
         self._recorded = await asyncio.to_thread(self._read_standing) if stored else None
         workspace, stored = await self._rejoin(workspace, stored)
         await self._work_as_measured(bound)
@@ -419,11 +434,11 @@ class Attempt:
         """
         if stored is None or stored.phase is not Phase.SPLIT:
             return workspace, stored
-        found = await asyncio.to_thread(self.services.queue.subtasks, self.task.id, self.task.attempt)
-        if not subtasks.have_ended(found):
+        own_subtasks = await asyncio.to_thread(self.services.queue.subtasks, self.task.id, self.task.attempt)
+        if not subtasks.have_ended(own_subtasks):
             raise subtasks.split(self.task, stored, self._budget.left)
         workspace = await asyncio.to_thread(self._open, None)
-        return workspace, subtasks.go_on(replace(stored, project=workspace.scope.project), workspace.base, found)
+        return workspace, subtasks.go_on(replace(stored, project=workspace.scope.project), workspace.base, own_subtasks)
 
     async def _hold_out(self, workspace: Workspace) -> None:
         """Find what of the tests no prompt shows; it follows from their text, so every attempt finds the same."""
@@ -436,18 +451,18 @@ class Attempt:
         spec, git = self.task.spec, self.services.git
         task = self.task
         since = task.created_at - _CLOCKS_APART if task.hub_id else task.created_at
-        whole = git.open(spec.repo, spec.base, task.id, spec.description, since, mark=task.mark)
-        if self._kept.target and not (spec.base or whole.is_own):
-            whole = self._aim(whole, self._kept.target)
-        whole = git.follow_workspace(whole) if task.hub_fence else whole
-        project = beginning(spec) if whole.is_own else None
+        full_workspace = git.open(spec.repo, spec.base, task.id, spec.description, since, mark=task.mark)
+        if self._repository_settings.target and not (spec.base or full_workspace.is_own):
+            full_workspace = self._aim(full_workspace, self._repository_settings.target)
+        full_workspace = git.follow_workspace(full_workspace) if task.hub_fence else full_workspace
+        project = beginning(spec) if full_workspace.is_own else None
         scope = self._scope(stored) if stored else replace(self._scope(None), project=project)
-        if why := scope.fault(whole.tree):
+        if why := scope.fault(full_workspace.tree):
             raise GitError(f"project: {why}")
-        workspace = git.within(whole, scope)
-        if found := at_or_below((*spec.files, *spec.tests), workspace.tree.unwritable()):
-            where = spec.repo or whole.repo
-            raise GitError(f"files: {found[0]!r} lies at or below {found[1]!r}, a link or a submodule of {where}")
+        workspace = git.within(full_workspace, scope)
+        if obstacle := at_or_below((*spec.files, *spec.tests), workspace.tree.unwritable()):
+            where = spec.repo or full_workspace.repo
+            raise GitError(f"files: {obstacle[0]!r} lies at or below {obstacle[1]!r}, a link or a submodule of {where}")
         return git.at(workspace, stored.base) if stored else workspace
 
     def _aim(self, workspace: Workspace, target: str) -> Workspace:
@@ -494,7 +509,7 @@ class Attempt:
             languages=CodeReader(),
             shell=self.services.shell,
             server_tools=self.services.server_tools,
-            said=self._read_messages,
+            read_messages=self._read_messages,
             events=self.events,
             clock=self.services.clock,
             settings=self._agent,
@@ -512,7 +527,7 @@ class Attempt:
         return Machine(services)
 
     async def _read_messages(self) -> tuple[OwnerMessage, ...]:
-        return self.services.queue.said(self.task.id)  # quicker read than handed to a thread
+        return self.services.queue.list_messages(self.task.id)  # quicker read than handed to a thread
 
     def _context(self, workspace: Workspace) -> AttemptContext:
         spec, defaults = self.task.spec, self.services.defaults
@@ -551,13 +566,16 @@ class Attempt:
         What landed in a project of the workspace needs no second yes.
         """
         landed = landed_packages.by_project(self.services.state) if workspace.is_own else {}
-        found: dict[str | None, dict[str, bool]] = {
+        decisions: dict[str | None, dict[str, bool]] = {
             project: dict.fromkeys(map(package_subject, packages), True) for project, packages in landed.items()
         }
-        for project, said in self.services.queue.repository_decisions(self.task.id).items():
-            found[project] = found.get(project, {}) | said
+        for project, answers in self.services.queue.repository_decisions(self.task.id).items():
+            decisions[project] = decisions.get(project, {}) | answers
         named = set(map(package_subject, self.task.spec.packages))  # what he names with the task is his newest word
-        return {place: {each: yes for each, yes in said.items() if each not in named} for place, said in found.items()}
+        return {
+            project: {each: yes for each, yes in by_subject.items() if each not in named}
+            for project, by_subject in decisions.items()
+        }
 
     async def _store(self, step: Step) -> None:
         """Make a step durable; the next one begins only after this."""
@@ -590,8 +608,8 @@ class Attempt:
 
 def _origin(services: AttemptServices, task: Task) -> Origin:
     """Choose the beginning of a task's attempt. Reads the database."""
-    found = task_store.fork_origin(services.db.reader(), task.id)
-    fork, digest = found or (None, "")
+    fork_origin = task_store.fork_origin(services.db.reader(), task.id)
+    fork, digest = fork_origin or (None, "")
     if task.draft_attempt:
         left = services.steps.last_work(task.id, task.draft_attempt)
         state = left and begin_with_draft(left)

@@ -155,10 +155,10 @@ class BranchIntegrator:
     def _entry(self, task_id: int) -> Entry:
         """The newest commit of a task that nobody works on."""
         task = self._services.queue.get(task_id)
-        found = self._services.ledger.page(1, task_id=task_id)
-        if not found:
+        entries = self._services.ledger.page(1, task_id=task_id)
+        if not entries:
             raise BranchRefused(f"task {task_id} made no commit, so nothing waits on a branch")
-        (entry,) = found
+        (entry,) = entries
         if entry.reverted_by:
             raise was_reverted(entry)
         if not entry.integrated and task.status in OPEN:
@@ -172,7 +172,13 @@ class BranchIntegrator:
         git, task = self._services.git, self._services.queue.get(entry.task_id)
         repo = entry.repo if task.spec.repo else None
         try:
-            base = target or task.spec.base or self._services.kept(task.spec).target or entry.target or None
+            base = (
+                target
+                or task.spec.base
+                or self._services.read_repository_settings(task.spec).target
+                or entry.target
+                or None
+            )
             workspace = git.open(repo, base, task.id, task.spec.description, task.created_at, mark=task.mark)
             return Waiting(task=task, entry=entry, workspace=workspace, facts=git.describe(workspace, entry.commit))
         except GitError as error:
@@ -202,7 +208,7 @@ class BranchIntegrator:
             return None
         if git.holds(workspace, waiting.entry.commit, git.tip(workspace)):
             return waiting.commit
-        return None if waiting.is_draft else git.landed(workspace)
+        return None if waiting.is_draft else git.find_landed(workspace)
 
     def _check_branch(self, waiting: Waiting) -> None:
         """Refuse a branch that is gone or holds more, a target that may not be moved, and a second fork of a task."""
@@ -213,9 +219,12 @@ class BranchIntegrator:
         if held != entry.commit:
             raise holds_others(entry, self._newest(entry, held))
         for number in self._services.queue.list_held_beside(entry.task_id):
-            if any(one.integrated and not one.reverted_by for one in self._services.ledger.page(1, task_id=number)):
+            if any(
+                fork_entry.integrated and not fork_entry.reverted_by
+                for fork_entry in self._services.ledger.page(1, task_id=number)
+            ):
                 raise other_fork_is_integrated(entry, number)
-        if why := self._services.git.blocked(waiting.workspace):
+        if why := self._services.git.find_obstacle(waiting.workspace):
             raise target_not_moved(waiting, why)
 
     def _newest(self, entry: Entry, held: str) -> LogLine:
@@ -256,7 +265,7 @@ class BranchIntegrator:
             except MergeConflict as clash:
                 raise conflicts(waiting, clash.paths) from None
         if commit.tree == (await asyncio.to_thread(git.describe, workspace, tip)).tree:
-            paths = await asyncio.to_thread(git.changed, workspace, waiting.commit.parent, waiting.commit.id)
+            paths = await asyncio.to_thread(git.list_changed_paths, workspace, waiting.commit.parent, waiting.commit.id)
             later = await asyncio.to_thread(git.later, workspace, waiting.commit.parent, tip, paths)
             raise brings_nothing(waiting, later)
         return commit
@@ -280,19 +289,19 @@ class BranchIntegrator:
         verdict, environment = await self._run(note, waiting, rebased)
         if not verdict.holds:
             raise fails(waiting, verdict)
-        made = await self._reword(waiting, rebased, str(verdict.evidence.label))
+        commit = await self._reword(waiting, rebased, str(verdict.evidence.label))
         passed = verdict.count(Result.PASSED)
         note = replace(
-            note, commit=made.id, tree=made.tree, evidence=verdict.evidence, passed=passed, environment=environment
+            note, commit=commit.id, tree=commit.tree, evidence=verdict.evidence, passed=passed, environment=environment
         )
         what = f"{passed} test{'' if passed == 1 else 's'} passed" if verdict.results else verdict.reason
-        with_newer = " together with newer work" if made.parent != waiting.commit.parent else ""
-        return Candidate(commit=made, judged=f"{what}{with_newer}.", note=note, verdict=verdict)
+        with_newer = " together with newer work" if commit.parent != waiting.commit.parent else ""
+        return Candidate(commit=commit, judged=f"{what}{with_newer}.", note=note, verdict=verdict)
 
     async def _reword(self, waiting: Waiting, commit: Commit, label: str, remark: str = "") -> Commit:
         git, workspace, message = self._services.git, waiting.workspace, waiting.facts.message
-        found = trailers(message)
-        if not remark and found.get("Verdict", "") == label and not waiting.is_draft:
+        message_trailers = trailers(message)
+        if not remark and message_trailers.get("Verdict", "") == label and not waiting.is_draft:
             return commit
         anew = result_message(message, waiting.task.mark, label, remark)
         return await asyncio.to_thread(git.reword, workspace, commit, anew)
@@ -331,8 +340,8 @@ class BranchIntegrator:
         opened = await self._services.open_suite()
         if opened.suite is None:
             raise not_judged(waiting, opened.why_not)
-        found = await asyncio.to_thread(find, trees[1]) if spec.repo else Found()
-        paths = found.choose_test_paths(self._services.kept(spec).test_paths)
+        declarations = await asyncio.to_thread(find, trees[1]) if spec.repo else Found()
+        paths = declarations.choose_test_paths(self._services.read_repository_settings(spec).test_paths)
         suite = WithRegression(opened.suite, self._services.imports, test_paths=paths)
         try:
             environment = await choose_environment(opened, note, trees[1])

@@ -43,7 +43,7 @@ def find_fault(git: GitManager, workspace: Workspace, candidate: Commit, judged:
     if facts.tree == parent.tree:
         return f"it changes nothing on {parent.id[:10]}"
     full = {workspace.scope.full(path) for path in judged.change}
-    if unjudged := sorted(git.changed(workspace, candidate.parent, candidate.id) - full):
+    if unjudged := sorted(git.list_changed_paths(workspace, candidate.parent, candidate.id) - full):
         return f"{unjudged[0]} was not judged"
     entries, form = git.tree(workspace, candidate.id).entries(), format_of(candidate.id)
     ids = {path: None if text is None else blob_id(encode(text), form) for path, text in sorted(judged.change.items())}

@@ -87,10 +87,10 @@ def list_changed_files(
     Lines are compared as a multiset, which takes linear time: a line that only moved counts as neither. None where git
     cannot read the trees: the commit is made, and a figure of the report is not worth its task.
     """
-    whole = replace(workspace, scope=WHOLE)
+    full_workspace = replace(workspace, scope=WHOLE)
     try:
-        paths = git.changed(whole, commit.parent, commit.id)
-        trees = git.tree(whole, commit.parent), git.tree(whole, commit.id)
+        paths = git.list_changed_paths(full_workspace, commit.parent, commit.id)
+        trees = git.tree(full_workspace, commit.parent), git.tree(full_workspace, commit.id)
         return tuple(_differing(*trees, paths, task.spec.files))
     except GitError:
         return None

@@ -52,41 +52,41 @@ class EnvironmentChoice:
         environments = self._services.environments
         if environments is None:
             return NO_ENVIRONMENT
-        found = await environments.of(tree)
-        asks = (*self._ask_of_packages(found), *self._ask_of_script(found.unasked))
+        environment = await environments.of(tree)
+        asks = (*self._ask_of_packages(environment), *self._ask_of_script(environment.unasked))
         if asks:
             raise NeedsApproval("; ".join(ask.question.partition("\n\n")[0] for ask in asks), asks)
-        if not found.digest or self._is_denied(found):
+        if not environment.digest or self._is_denied(environment):
             return NO_ENVIRONMENT
-        place = f"{self._task.spec.repo or ''}:{place_of(tree)[1]}"
+        location = f"{self._task.spec.repo or ''}:{place_of(tree)[1]}"
         try:
-            making = await environments.make(tree, found)
+            making = await environments.make(tree, environment)
         except SandboxUnready:
             raise
         except SandboxError as error:
-            await self._say_failed(found, [f"{name_first(found.sources)}: {error}"], place)
+            await self._say_failed(environment, [f"{name_first(environment.sources)}: {error}"], location)
             return NO_ENVIRONMENT
-        await self._say_failed(found, making.failed, place)
-        for one in making.new:
-            self._events.emit(Kind.ENVIRONMENT_MADE, _tell(one)[:500], **_data(found))
+        await self._say_failed(environment, making.failed, location)
+        for new_environment in making.new:
+            self._events.emit(Kind.ENVIRONMENT_MADE, _tell(new_environment)[:500], **_data(environment))
         if self._services.defaults.environments == "trust":
-            await self._say_used(making.environment, place)
+            await self._say_used(making.environment, location)
         return making.environment
 
-    async def _say_used(self, found: Environment, place: str) -> None:
+    async def _say_used(self, environment: Environment, location: str) -> None:
         """Say of a repository, or a project in it, once that what it declares is used without a question."""
-        if await self._is_new(f"{_USED}{place}", True):
-            used = f"what {name_first(found.sources)} declares is used from now on"
+        if await self._is_new(f"{_USED}{location}", True):
+            used = f"what {name_first(environment.sources)} declares is used from now on"
             text = f"{used}; with ENVIRONMENTS=ask you are asked first"
-            self._events.emit(Kind.ENVIRONMENT_USED, text[:500], **_data(found))
+            self._events.emit(Kind.ENVIRONMENT_USED, text[:500], **_data(environment))
 
-    async def _say_failed(self, found: Environment, failed: Sequence[str], place: str) -> None:
+    async def _say_failed(self, environment: Environment, failed: Sequence[str], location: str) -> None:
         """Say what cannot be made: to the task each time, to its owner when it is new."""
-        is_new = await self._is_new(f"{_FAILED}{place}", list(failed) or None)
+        is_new = await self._is_new(f"{_FAILED}{location}", list(failed) or None)
         level = Level.ERROR if is_new else Level.WARNING
         for why in failed:
             text = f"a part of the environment cannot be made, runs do without it: {why}"
-            self._events.emit(Kind.ENVIRONMENT_FAILED, text[:500], level=level, **_data(found))
+            self._events.emit(Kind.ENVIRONMENT_FAILED, text[:500], level=level, **_data(environment))
 
     async def _is_new(self, key: str, value: object) -> bool:
         """Keep what was said; tells whether it was something else before."""
@@ -104,17 +104,17 @@ class EnvironmentChoice:
             **{each.ask.subject: each.granted for each in own if each.granted is not None},
         }
 
-    def _is_denied(self, found: Environment) -> bool:
+    def _is_denied(self, environment: Environment) -> bool:
         asked = self._services.defaults.environments == "ask"
-        return asked and self.answers().get(_subject(found)) is False
+        return asked and self.answers().get(_subject(environment)) is False
 
-    def _ask_of_packages(self, found: Environment) -> tuple[Ask, ...]:
+    def _ask_of_packages(self, environment: Environment) -> tuple[Ask, ...]:
         trusted = self._services.defaults.environments == "trust"
-        if trusted or not found.digest or _subject(found) in self.answers():
+        if trusted or not environment.digest or _subject(environment) in self.answers():
             return ()
-        text = f"May packages be installed from {name_first(found.sources)} of this repository? Only wheels are, and "
-        question = f"{text}nothing of them runs while they are."
-        return (Ask(kind=AskKind.ENVIRONMENT, subject=_subject(found), question=question),)
+        text = f"May packages be installed from {name_first(environment.sources)} of this repository?"
+        question = f"{text} Only wheels are, and nothing of them runs while they are."
+        return (Ask(kind=AskKind.ENVIRONMENT, subject=_subject(environment), question=question),)
 
     def _ask_of_script(self, script: SetupScript | None) -> tuple[Ask, ...]:
         """Ask the owner about a script that he has not agreed to; nothing where he said no."""
@@ -138,8 +138,8 @@ class EnvironmentChoice:
             )
 
 
-def _subject(found: Environment) -> str:
-    return f"{AskKind.ENVIRONMENT}:{found.digest}"
+def _subject(environment: Environment) -> str:
+    return f"{AskKind.ENVIRONMENT}:{environment.digest}"
 
 
 def _question(script: SetupScript) -> str:
@@ -154,13 +154,13 @@ def _question(script: SetupScript) -> str:
     )
 
 
-def _tell(made: MadeEnvironment) -> str:
-    count = len(made.packages)
+def _tell(new_environment: MadeEnvironment) -> str:
+    count = len(new_environment.packages)
     what = f"{count} package{'' if count == 1 else 's'}" if count else "no packages"
-    what = f"services {', '.join(made.services)}" if made.services else what
-    left_out = f"; {'; '.join(made.remarks)}" if made.remarks else ""
-    return f"made an environment of {name_first(made.sources)}: {what}{left_out}"
+    what = f"services {', '.join(new_environment.services)}" if new_environment.services else what
+    left_out = f"; {'; '.join(new_environment.remarks)}" if new_environment.remarks else ""
+    return f"made an environment of {name_first(new_environment.sources)}: {what}{left_out}"
 
 
-def _data(found: Environment) -> EnvironmentData:
-    return EnvironmentData(digest=found.digest, sources=list(found.sources[:_SHOWN]))
+def _data(environment: Environment) -> EnvironmentData:
+    return EnvironmentData(digest=environment.digest, sources=list(environment.sources[:_SHOWN]))

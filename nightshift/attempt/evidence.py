@@ -30,7 +30,7 @@ from nightshift.core.tasks.remarks import Remark, mask_remarks
 from nightshift.core.tasks.revisions import Commit
 from nightshift.core.tasks.task import Files, Language, Task
 from nightshift.core.tasks.verdicts import Evidence, Result, Verdict
-from nightshift.storage.db.codec import decode, plain
+from nightshift.storage.db.codec import decode, to_json_value
 from nightshift.storage.files.whole import write_once
 
 FORMAT = 2
@@ -176,7 +176,7 @@ def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a def
 
 def note_text(note: Note, key: bytes) -> str:
     """Write a note as JSON with sorted keys; a key seals it."""
-    data: dict[str, Any] = {name: plain(getattr(note, name)) for name in _NAMES}
+    data: dict[str, Any] = {name: to_json_value(getattr(note, name)) for name in _NAMES}
     return json.dumps(data | seal_of(data, key), indent=1, sort_keys=True) + "\n"
 
 
@@ -198,8 +198,8 @@ def read_note(text: str) -> Note:
     """
     try:
         data = json.loads(text)
-        known = {name: data[name] for name in _NAMES if name in data}
-        note = decode(Note, json.dumps(known))
+        note_data = {name: data[name] for name in _NAMES if name in data}
+        note = decode(Note, json.dumps(note_data))
         for case in note.held.cases:
             case.check()
         for name in filter(None, (note.project, *note.moved)):
@@ -247,12 +247,12 @@ def check_seal(text: str, key: bytes) -> Sealed:
     """Check the seal of a note with this key."""
     try:
         data = json.loads(text)
-        found = str(data.pop(SEAL_FIELD, ""))
+        seal = str(data.pop(SEAL_FIELD, ""))
     except (ValueError, TypeError, AttributeError, RecursionError):
         return Sealed.BROKEN
-    if not found:
+    if not seal:
         return Sealed.NONE
-    name, _, digest = found.partition(":")
+    name, _, digest = seal.partition(":")
     if not key or name != _key_name(key):
         return Sealed.ANOTHER
     return Sealed.OURS if hmac.compare_digest(digest.encode(), _digest_with_key(data, key).encode()) else Sealed.BROKEN

@@ -116,7 +116,7 @@ class Integration:
         is_self_tested = verdict is not None and verdict.evidence.label is Label.SELF_TESTED
         if is_self_tested and not (workspace.is_own or self._takes_self_tested()):
             return "only tests that the agent wrote judged it (integrate_self_tested)"
-        return (verdict.doubt if verdict else "") or self.services.git.blocked(workspace)
+        return (verdict.doubt if verdict else "") or self.services.git.find_obstacle(workspace)
 
     async def _commit_and_move(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
         """Commit, and move the target unless there is an obstacle."""
@@ -269,7 +269,7 @@ class Integration:
         self.standing = None
 
     def _takes_self_tested(self) -> bool:
-        of_repository = self.services.kept(self.task.spec).integrate_self_tested
+        of_repository = self.services.read_repository_settings(self.task.spec).integrate_self_tested
         return self.services.defaults.integrate_self_tested if of_repository is None else of_repository
 
     def _integration_wanted(self) -> bool:
@@ -277,8 +277,8 @@ class Integration:
         return self.services.defaults.integrate if asked is None else asked
 
     def _nothing_changed(self, state: AttemptState) -> str:
-        said = self.services.mask(" ".join(state.summary.split())) if state.summary else ""
-        return "the tests pass as things are; nothing had to be changed" + (f": {said}" if said else "")
+        summary = self.services.mask(" ".join(state.summary.split())) if state.summary else ""
+        return "the tests pass as things are; nothing had to be changed" + (f": {summary}" if summary else "")
 
     def _whole_change(self, state: AttemptState) -> Change:
         return change_to_commit(self.task, state)
@@ -286,11 +286,11 @@ class Integration:
     async def _find_earlier(self, workspace: Workspace, state: AttemptState) -> Commit | None:
         """The commit that an earlier daemon made of this very change, or None."""
         git = self.services.git
-        found = await asyncio.to_thread(git.find_commit, workspace, self.task.id)
-        if found is None or found.parent == state.base:
-            return found
-        landed = workspace.target is not None and await asyncio.to_thread(git.contains, workspace, found)
-        return found if landed else None
+        commit = await asyncio.to_thread(git.find_commit, workspace, self.task.id)
+        if commit is None or commit.parent == state.base:
+            return commit
+        landed = workspace.target is not None and await asyncio.to_thread(git.contains, workspace, commit)
+        return commit if landed else None
 
     async def _move(self, workspace: Workspace, candidate: Commit, tip: str) -> bool:
         """Move the target from its tip to the candidate; False where it has moved meanwhile."""
@@ -456,7 +456,7 @@ class Integration:
         self._events.emit(Kind.CONFLICT, str(conflict), level=Level.WARNING)
         lost = {workspace.scope.inside(path) for path in conflict.paths}
         carried = await self._carry_to(workspace, state, tip, conflict.merged)
-        kept = {path: text for path, text in carried.items() if path not in lost}
+        remaining = {path: text for path, text in carried.items() if path not in lost}
         tests = await asyncio.to_thread(self._merge_tests, workspace, state, conflict.merged, lost)
         for path in sorted(self.task.spec.tests.keys() & lost):
             full = workspace.scope.full(path)
@@ -470,7 +470,7 @@ class Integration:
             state=replace(
                 state,
                 base=tip,
-                change=kept,
+                change=remaining,
                 merged_tests=tests,
                 declared={},
                 feedback=feedback,
@@ -483,8 +483,8 @@ class Integration:
         self, workspace: Workspace, state: AttemptState, merged: str, lost: Collection[str | None]
     ) -> Files:
         """The given tests as a merge has them, with the edits of newer work; those that conflict stay as given."""
-        made, given = self.services.git.tree(workspace, merged), {**self.task.spec.tests, **state.merged_tests}
-        texts = {path: text_of(made, path) or text for path, text in given.items() if path not in lost}
+        merged_tree, given = self.services.git.tree(workspace, merged), {**self.task.spec.tests, **state.merged_tests}
+        texts = {path: text_of(merged_tree, path) or text for path, text in given.items() if path not in lost}
         return {path: text for path, text in {**given, **texts}.items() if text != self.task.spec.tests[path]}
 
     async def _reopen_broken(
@@ -511,16 +511,16 @@ class Integration:
     async def _carry_to(self, workspace: Workspace, state: AttemptState, tip: str, merged: str) -> Change:
         """The attempt's change without tests as its merge with the tip has it (both full ids)."""
         git = self.services.git
-        newer, made = [await asyncio.to_thread(git.tree, workspace, each) for each in (tip, merged)]
-        return await asyncio.to_thread(self._carry, workspace, state, state.change, newer, made)
+        newer, merged_tree = [await asyncio.to_thread(git.tree, workspace, each) for each in (tip, merged)]
+        return await asyncio.to_thread(self._carry, workspace, state, state.change, newer, merged_tree)
 
     def _carry(
         self, workspace: Workspace, state: AttemptState, change: Change, tip: Tree, merged: Tree
     ) -> dict[str, str | None]:
         """A change without tests as its merge with the tip has it, also in files that newer work renamed."""
-        present, whole = tip.entries(), whole_of(merged)  # at the root, a project that the change begins is hidden
+        present, full_tree = tip.entries(), whole_of(merged)  # at the root, a project that the change begins is hidden
         paths = change.keys() | (differing(tip, merged) & present.keys())
-        texts = {path: text_of(whole, workspace.scope.full(path)) for path in paths}
+        texts = {path: text_of(full_tree, workspace.scope.full(path)) for path in paths}
         tests = self._tests(state).keys() | set(state.removed_tests)
         return {
             path: text for path, text in texts.items() if path not in tests and (text is not None or path in present)

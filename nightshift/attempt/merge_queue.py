@@ -74,7 +74,7 @@ async def _merge(
     git: GitManager, workspace: Workspace, done: Merged, candidates: Sequence[Candidate], judge: Judge
 ) -> tuple[Merged, tuple[Candidate, ...]]:
     tried, conflicted = await asyncio.to_thread(_on_top, git, workspace, done, candidates)
-    added = [one for one, _ in tried.commits[len(done.commits) :]]
+    added = [candidate for candidate, _ in tried.commits[len(done.commits) :]]
     if not added or await judge(await asyncio.to_thread(_work, git, workspace, tried)):
         return tried, conflicted
     if len(added) == 1:
@@ -89,14 +89,21 @@ def _on_top(
     git: GitManager, workspace: Workspace, done: Merged, candidates: Sequence[Candidate]
 ) -> tuple[Merged, tuple[Candidate, ...]]:
     """The candidates on top of what is merged, and those that conflict with it."""
-    made, conflicted = list(done.commits), list[Candidate]()
-    for one in candidates:
-        last = made[-1][1].id if made else done.tip
+    commits, conflicted = list(done.commits), list[Candidate]()
+    for candidate in candidates:
+        last = commits[-1][1].id if commits else done.tip
         try:
-            made.append((one, one.commit if one.commit.parent == last else git.rebase(workspace, one.commit, last)))
+            commits.append(
+                (
+                    candidate,
+                    candidate.commit
+                    if candidate.commit.parent == last
+                    else git.rebase(workspace, candidate.commit, last),
+                )
+            )
         except (MergeConflict, GitError):
-            conflicted.append(one)
-    return Merged(tip=done.tip, commits=tuple(made)), tuple(conflicted)
+            conflicted.append(candidate)
+    return Merged(tip=done.tip, commits=tuple(commits)), tuple(conflicted)
 
 
 def _work(git: GitManager, workspace: Workspace, merged: Merged) -> JointWork:
@@ -104,7 +111,7 @@ def _work(git: GitManager, workspace: Workspace, merged: Merged) -> JointWork:
     old, new = base.entries(), last.entries()
     paths = {path for path, _ in old.items() ^ new.items()}
     change = {path: text_of(last, path) if path in new else None for path in paths}
-    wanted = {path for one, _ in merged.commits for path in one.spec.tests}
+    wanted = {path for candidate, _ in merged.commits for path in candidate.spec.tests}
     given = {path: text for path in wanted if (text := text_of(last, path)) is not None}
     own = {path: text for path, text in change.items() if text is not None and path not in given and is_test_path(path)}
     rest = {path: text for path, text in change.items() if path not in given and path not in own}

@@ -255,9 +255,9 @@ class TaskExecutor:
 
     async def _fail_or_wait(self, attempt: Attempt, error: Exception) -> None:
         """End an attempt by an error, or let it wait where something around it is in trouble; then it goes on."""
-        place = self.services.git.place_of(attempt.task.spec.repo)
+        repository_path = self.services.git.place_of(attempt.task.spec.repo)
         exchanged = "" if isinstance(error, NightshiftError) else self.services.exchanged()
-        if not (why := exchanged or await asyncio.to_thread(find_trouble, error, place)):
+        if not (why := exchanged or await asyncio.to_thread(find_trouble, error, repository_path)):
             await self._finish(attempt.task, attempt.ended(Ending.ERROR, _report(attempt.events, error)))
             return
         until, is_new = self._troubles.enter(attempt.task.id, why, self.services.clock())
@@ -330,7 +330,7 @@ class TaskExecutor:
                     beat = await wait_done(beating)
                     for task_id in beat.cancelled:
                         running[task_id].interrupt(CancelledByUser())
-                    for task_id, message in beat.said.items():
+                    for task_id, message in beat.newest_messages.items():
                         self.services.models.interrupt(task_id, message)
                     for task_id in beat.lost:
                         running[task_id].interrupt(LeaseLost())

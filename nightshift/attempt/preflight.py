@@ -39,16 +39,16 @@ _ABSENT = re.compile(r"(?m)^.*(?:not found|No such file or directory|Cannot find
 _NOT_STARTED = ("status 126", "status 127")
 
 
-def choose_command(tree: Tree, spec: TaskSpec, found: Found) -> FoundCommand | None:
+def choose_command(tree: Tree, spec: TaskSpec, declarations: Found) -> FoundCommand | None:
     """The command of a repository's files that judges a task; None where its owner names a judge, or we find its tests.
 
     Args:
         tree: of the base.
         spec: the task, with what was set for its repository.
-        found: what the files of the tree say.
+        declarations: what the files of the tree say.
     """
     judged = spec.tests or spec.test_command or spec.cases or spec.oracle
-    return None if judged or is_judged_here(tree.entries(), spec.language) else found.command(Purpose.TEST)
+    return None if judged or is_judged_here(tree.entries(), spec.language) else declarations.command(Purpose.TEST)
 
 
 @dataclass(frozen=True, kw_only=True)

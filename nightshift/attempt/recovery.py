@@ -38,7 +38,10 @@ from nightshift.storage.db.step_store import StepStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveryServices:
-    """The services that finishing a record takes. `kept` gives the owner's settings for a task's repository."""
+    """The services that finishing a record takes.
+
+    `read_repository_settings` gives the owner's settings for a task's repository.
+    """
 
     git: GitManager
     queue: QueueManager
@@ -47,7 +50,7 @@ class RecoveryServices:
     memory: Memory
     clock: Clock
     mask: Callable[[str], str]
-    kept: Callable[[TaskSpec], RepositorySettings]
+    read_repository_settings: Callable[[TaskSpec], RepositorySettings]
 
 
 async def finish_landed(services: RecoveryServices) -> None:
@@ -94,7 +97,7 @@ async def _end(services: RecoveryServices, task: Task, state: AttemptState, comm
 
 
 def _open(services: RecoveryServices, task: Task, state: AttemptState) -> Workspace:
-    spec, target = task.spec, services.kept(task.spec).target
+    spec, target = task.spec, services.read_repository_settings(task.spec).target
     workspace = services.git.open(
         spec.repo, spec.base, task.id, spec.description, task.created_at, mark=task.mark
     )  # fmt: skip
@@ -120,30 +123,30 @@ async def find_landed(
     restored = bool(mark) and task.id in mark["tasks"]
     if not (restored or task.hub_fence):
         return None
-    known = from_text(mark["since"]) if restored and mark["since"] else None
-    looked = replace(workspace, since=max(filter(None, (workspace.since, known)), default=None))
+    restored_since = from_text(mark["since"]) if restored and mark["since"] else None
+    looked = replace(workspace, since=max(filter(None, (workspace.since, restored_since)), default=None))
     moving = not held and await _moving(task, services, workspace)
     if moving:
-        found = await to_thread(services.git.landed, looked)
+        commit = await to_thread(services.git.find_landed, looked)
     else:
-        found = await to_thread(services.git.find_commit, looked, task.id)
-    if found is None:
+        commit = await to_thread(services.git.find_commit, looked, task.id)
+    if commit is None:
         return None
-    await _enter(task, services, workspace, found, moving=moving)
-    return found
+    await _enter(task, services, workspace, commit, moving=moving)
+    return commit
 
 
-async def _enter(task: Task, services: AttemptServices, workspace: Workspace, found: Commit, *, moving: bool) -> None:
-    facts = await to_thread(services.git.describe, workspace, found.id)
+async def _enter(task: Task, services: AttemptServices, workspace: Workspace, commit: Commit, *, moving: bool) -> None:
+    facts = await to_thread(services.git.describe, workspace, commit.id)
     trailer: Mapping[str, Any] = trailers(facts.message)
     iterations = trailer.get("Iterations", "")
     entry = LedgerEntry(
         task_id=task.id,
         attempt=task.attempt,
         repo=str(workspace.repo),
-        branch=found.branch,
-        commit=found.id,
-        base=found.parent,
+        branch=commit.branch,
+        commit=commit.id,
+        base=commit.parent,
         subject=subject_of(facts.message),
         label=trailer.get("Verdict", ""),
         model=trailer.get("Model", ""),
@@ -158,4 +161,4 @@ async def _enter(task: Task, services: AttemptServices, workspace: Workspace, fo
 async def _moving(task: Task, services: AttemptServices, workspace: Workspace) -> bool:
     """Whether the task's commit moves the target, as `Integration` decides it."""
     asked = services.defaults.integrate if task.spec.integrate is None else task.spec.integrate
-    return (workspace.is_own or asked) and await to_thread(services.git.blocked, workspace) is None
+    return (workspace.is_own or asked) and await to_thread(services.git.find_obstacle, workspace) is None

@@ -42,10 +42,10 @@ class WithRegression(Suite):
         changed = self.changed | job.change.keys()
         if not changed:
             return job
-        found = dependants(job.base, changed, self.imports, unknown=job.whole_tree)
+        dependant_paths = dependants(job.base, changed, self.imports, unknown=job.whole_tree)
         if job.takes_away:
-            found |= {path for path in job.base.entries() if is_suite(path)}
-        left = found - job.given.keys() - job.own.keys()
+            dependant_paths |= {path for path in job.base.entries() if is_suite(path)}
+        left = dependant_paths - job.given.keys() - job.own.keys()
         if self.test_paths:
             left = frozenset(path for path in left if at_or_below((path,), self.test_paths))
         return replace(job, regression=nearest_first(job.base, changed, left, self.imports))

@@ -51,7 +51,7 @@ from nightshift.verdict.languages import language_of
 class CommitServices:
     """The services for acts on commits of the ledger. `open_suite` is called only where tests are to be run.
 
-    `kept` tells what its owner set for the repository of a task, `seal_key` seals notes.
+    `read_repository_settings` tells what its owner set for the repository of a task, `seal_key` seals notes.
     """
 
     git: GitManager
@@ -64,7 +64,7 @@ class CommitServices:
     open_suite: Callable[[], Awaitable[OpenedSuite]]
     merge_locks: defaultdict[Path, asyncio.Lock]
     imports: ImportCache = field(default_factory=ImportCache)
-    kept: Callable[[TaskSpec], RepositorySettings] = lambda _spec: RepositorySettings()
+    read_repository_settings: Callable[[TaskSpec], RepositorySettings] = lambda _spec: RepositorySettings()
     seal_key: bytes = b""
 
 
@@ -101,7 +101,7 @@ class Reverter:
             await self._recover()
             entry = await asyncio.to_thread(self._entry, task_id, reapply)
             workspace = await asyncio.to_thread(self._workspace, entry)
-            if why := await asyncio.to_thread(self._services.git.blocked, workspace):
+            if why := await asyncio.to_thread(self._services.git.find_obstacle, workspace):
                 raise branch_left_alone(entry, why)
             async with self._services.merge_locks[workspace.git_dir]:
                 return await self._finish(_Revert(entry=entry, workspace=workspace, force=force, reapply=reapply))
@@ -118,12 +118,12 @@ class Reverter:
         if pending is None:
             return
         try:
-            made = entry is not None and await asyncio.to_thread(self._was_made, entry, pending.by)
+            is_made = entry is not None and await asyncio.to_thread(self._was_made, entry, pending.by)
         except GitError as error:
             text = f"whether {pending.by[:10]} was made before a crash is not known: {error}"
             Emitter(self._services.events.emit).emit(Kind.WORKER_ERROR, text, level=Level.WARNING)
             return
-        if made and entry:
+        if is_made and entry:
             await asyncio.wrap_future(ledger.settle(pending, _event(entry, pending, "it was made before a crash")))
         else:
             await asyncio.wrap_future(ledger.begin(None))
@@ -155,10 +155,10 @@ class Reverter:
             taken = await self._to_undo(revert, tip)
             draft = await self._draft(revert, taken, tip)
             judged = FORCED if revert.force else await self._judge(revert, draft, tip)
-            made = await asyncio.to_thread(git.reword, revert.workspace, draft, self._message(revert, taken, judged))
-            pending = Pending(entry=entry.id, by=made.id, reapply=revert.reapply)
+            commit = await asyncio.to_thread(git.reword, revert.workspace, draft, self._message(revert, taken, judged))
+            pending = Pending(entry=entry.id, by=commit.id, reapply=revert.reapply)
             await asyncio.wrap_future(ledger.begin(pending))
-            if await asyncio.to_thread(git.advance, revert.workspace, made, tip):
+            if await asyncio.to_thread(git.advance, revert.workspace, commit, tip):
                 break
         await asyncio.wrap_future(ledger.settle(pending, _event(entry, pending, judged)))
         await asyncio.to_thread(git.push, revert.workspace, revert.branch)
@@ -166,7 +166,7 @@ class Reverter:
             task_id=entry.task_id,
             commit=entry.commit,
             subject=entry.subject,
-            by=made.id,
+            by=commit.id,
             branch=revert.branch,
             repo=entry.repo,
             judged=judged,
@@ -179,10 +179,12 @@ class Reverter:
         git, entry, workspace = self._services.git, revert.entry, revert.workspace
         if not await asyncio.to_thread(git.holds, workspace, entry.commit, tip):
             raise history_rewritten(entry, revert.branch)
-        by = await asyncio.to_thread(git.reverted_by, workspace, entry.commit, tip)
+        by = await asyncio.to_thread(git.find_revert, workspace, entry.commit, tip)
         if by != entry.reverted_by:
-            found = Pending(entry=entry.id, by=by or entry.reverted_by or "", reapply=by is None)
-            await asyncio.wrap_future(self._services.ledger.settle(found, _event(entry, found, "found in the history")))
+            pending = Pending(entry=entry.id, by=by or entry.reverted_by or "", reapply=by is None)
+            await asyncio.wrap_future(
+                self._services.ledger.settle(pending, _event(entry, pending, "found in the history"))
+            )
         if revert.reapply:
             if by is None:
                 raise never_reverted(entry)
@@ -206,23 +208,23 @@ class Reverter:
         """A sentence on the tests that passed; raises NotReverted where one is broken, or none can be run."""
         git, entry, workspace = self._services.git, revert.entry, revert.workspace
         tree, before = [await asyncio.to_thread(git.tree, workspace, each) for each in (draft.id, tip)]
-        changed = await asyncio.to_thread(git.changed, workspace, tip, draft.id)
+        changed = await asyncio.to_thread(git.list_changed_paths, workspace, tip, draft.id)
         trees = RevertTrees(tip=before, reverted=tree, changed=changed, whole_tree=not workspace.is_own)
         parts = await asyncio.to_thread(trees.parts) if workspace.is_own else [(WHOLE, trees)]
         reached = [(s, part, await asyncio.to_thread(part.reached, self._services.imports)) for s, part in parts]
-        tests = any(found for _, _, found in reached)
+        tests = any(reached_tests for _, _, reached_tests in reached)
         opened = await self._services.open_suite() if tests else OpenedSuite(suite=None)
         if tests and opened.suite is None:
             raise not_judged(entry, opened.why_not, reapply=revert.reapply)
         own = await asyncio.to_thread(self._packages, entry, workspace)
         limits, judged = self._limits(entry.task_id), JudgedRevert()
         try:
-            for scope, part, found in reached:
+            for scope, part, test_paths in reached:
                 landed = landed_packages.read_landed(self._services.state, scope.project) if workspace.is_own else {}
                 judge = RevertJudge(
                     suite=opened.suite, limits=limits, packages={**landed, **own}, environments=opened.environments
                 )
-                judged = judged.plus(await judge.judge(part, found), scope)
+                judged = judged.plus(await judge.judge(part, test_paths), scope)
         except SandboxError as error:
             raise not_judged(entry, str(error), reapply=revert.reapply) from None
         if judged.broken:
@@ -280,13 +282,13 @@ class RevertTrees:
 
     def parts(self) -> list[tuple[Scope, RevertTrees]]:
         """The parts of a workspace at which the trees differ, each with its own paths."""
-        found = list[tuple[Scope, RevertTrees]]()
+        differing_parts = list[tuple[Scope, RevertTrees]]()
         for scope in scopes_of(self.tip, self.reverted):
             tip, reverted = scope.of(self.tip), scope.of(self.reverted)
             changed = {path for each in self.changed if (path := scope.inside(each))}
             if mine := changed & (tip.entries().keys() | reverted.entries().keys()):
-                found.append((scope, replace(self, tip=tip, reverted=reverted, changed=mine)))
-        return found
+                differing_parts.append((scope, replace(self, tip=tip, reverted=reverted, changed=mine)))
+        return differing_parts
 
     def reached(self, imports: ImportCache) -> frozenset[str]:
         """The files of tests in the reverted tree that can see one of the paths."""
@@ -399,9 +401,9 @@ def is_draft(entry: Entry) -> NotReverted:
 
 def branch_left_alone(entry: Entry, why: str) -> NotReverted:
     """The branch may not be moved by us."""
-    place = why.partition(";")[0]
+    reason = why.partition(";")[0]
     return NotReverted(
-        f"{place}, and what you have checked out is never touched\n`git revert {entry.commit[:10]}` does it there"
+        f"{reason}, and what you have checked out is never touched\n`git revert {entry.commit[:10]}` does it there"
     )
 
 

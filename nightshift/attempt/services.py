@@ -84,7 +84,7 @@ class AttemptServices:
     """The check of the task's own test command."""
     symbol_cache: SymbolCache = field(default_factory=SymbolCache)
     corpora: CorpusCache = field(default_factory=CorpusCache)
-    kept: Callable[[TaskSpec], RepositorySettings] = lambda _spec: RepositorySettings()
+    read_repository_settings: Callable[[TaskSpec], RepositorySettings] = lambda _spec: RepositorySettings()
     """Tells what its owner set for the repository of a task; reads the database."""
     widened: Callable[[TaskSpec], TaskSpec] = lambda spec: spec
     """Adds to a task what the settings allow in its repository."""

@@ -39,7 +39,7 @@ class SharedIntegration(Integration):
         assert landing, "a task of a hub has a way to land"
         try:
             await asyncio.to_thread(git.follow, workspace, workspace.target)
-            if moving and (landed := await asyncio.to_thread(git.landed, workspace)):
+            if moving and (landed := await asyncio.to_thread(git.find_landed, workspace)):
                 return await self._record_landed(workspace, state, landed)
             if moving and (again := await asyncio.to_thread(self._find_lost_project, workspace, state)):
                 return again
@@ -91,7 +91,7 @@ class SharedIntegration(Integration):
     ) -> Landed | Reopened:
         """Land while the branch is this node's to move; with others that wait, if they pass together."""
         # Whoever landed it may have died before he told.
-        if landed := await asyncio.to_thread(self.services.git.landed, workspace):
+        if landed := await asyncio.to_thread(self.services.git.find_landed, workspace):
             return await self._record_landed(workspace, state, landed)
         if turn.others and (end := await self._land_together(turn, workspace, commit, state)):
             return end
@@ -130,29 +130,34 @@ class SharedIntegration(Integration):
             return is_sound
 
         merged, alone = await merge(git, workspace, tip, candidates, judge)
-        landed = {one.key: made for one, made in merged.commits}
+        landed = {candidate.key: landed_commit for candidate, landed_commit in merged.commits}
         if mine.key not in landed or not await asyncio.to_thread(git.publish, workspace, merged.last, tip):
             return None
-        made = landed.pop(mine.key)
+        own_commit = landed.pop(mine.key)
         await asyncio.to_thread(git.follow, workspace, workspace.target)
-        ends = {key: one.id for key, one in landed.items()} | {one.key: None for one in alone}
+        ends = {key: landed_commit.id for key, landed_commit in landed.items()} | {
+            candidate.key: None for candidate in alone
+        }
         await landing.end(turn.line, ends)
-        text = f"{made.id[:10]} is on {workspace.target}, judged and landed with {len(landed)} more"
-        self._events.emit(Kind.INTEGRATED, text, **commit_data(made))
+        text = f"{own_commit.id[:10]} is on {workspace.target}, judged and landed with {len(landed)} more"
+        self._events.emit(Kind.INTEGRATED, text, **commit_data(own_commit))
         await self._record_with_note(
-            workspace, state, made, replace(self._describe_judged(state), parent=made.parent, verdict=passed[-1])
+            workspace,
+            state,
+            own_commit,
+            replace(self._describe_judged(state), parent=own_commit.parent, verdict=passed[-1]),
         )
         return self._describe_end()
 
     def _candidates(self, workspace: Workspace, others: Sequence[Waiting]) -> list[Candidate]:
         """Fetch others' ready commits; not those that stand in the target already, or are gone from the remote."""
-        git, found = self.services.git, list[Candidate]()
-        for one in others:
-            if git.landed(replace(workspace, mark=one.mark, since=None)):
+        git, candidates = self.services.git, list[Candidate]()
+        for waiting in others:
+            if git.find_landed(replace(workspace, mark=waiting.mark, since=None)):
                 continue  # its own node finds it as well
-            if commit := git.fetched(workspace, one.branch, one.commit):
-                found.append(Candidate(key=one.task_id, commit=commit, spec=one.spec))
-        return found
+            if commit := git.fetch_commit(workspace, waiting.branch, waiting.commit):
+                candidates.append(Candidate(key=waiting.task_id, commit=commit, spec=waiting.spec))
+        return candidates
 
     async def _judge_together(self, work: JointWork, workspace: Workspace, state: AttemptState) -> Verdict:
         environment = await EnvironmentChoice(self.task, self.services, self._events).of(work.base)

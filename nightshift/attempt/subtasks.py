@@ -41,36 +41,42 @@ def split(task: Task, state: AttemptState, left: Limits) -> Split:
     """
     limits = _share(task.spec.limits, left, len(state.parts) + 1)
     project = state.project or ROOT
-    parts = [SubtaskSpec(spec=_spec(task.spec, one, limits, project), after=one.after) for one in state.parts]
+    parts = [
+        SubtaskSpec(spec=_spec(task.spec, subtask, limits, project), after=subtask.after) for subtask in state.parts
+    ]
     return Split(f"waits for the {len(parts)} parts that its plan split it into", parts)
 
 
-def _spec(whole: TaskSpec, one: Subtask, limits: Limits, project: str) -> TaskSpec:
+def _spec(parent_spec: TaskSpec, subtask: Subtask, limits: Limits, project: str) -> TaskSpec:
     """The subtask as a task: what its owner allows and wants of the whole holds for it, but he is not asked about it.
 
     The tests of the whole stay the whole's, but for those that the plan names: they were given by the owner.
     """
     return TaskSpec(
-        description=_words(one),
-        priority=min(MAX_PRIORITY, whole.priority + 1),
+        description=_words(subtask),
+        priority=min(MAX_PRIORITY, parent_spec.priority + 1),
         project=project,
-        kind=whole.kind,
-        language=whole.language,
-        tests={name: whole.tests[name] for name in one.tests},
+        kind=parent_spec.kind,
+        language=parent_spec.language,
+        tests={name: parent_spec.tests[name] for name in subtask.tests},
         limits=limits,
-        review=whole.review,
-        audit=whole.audit,
+        review=parent_spec.review,
+        audit=parent_spec.audit,
         clarify=False,
         split=False,
-        allow=whole.allow,
-        packages=whole.packages,
-        mcp=whole.mcp,
+        allow=parent_spec.allow,
+        packages=parent_spec.packages,
+        mcp=parent_spec.mcp,
     )
 
 
-def _words(one: Subtask) -> str:
-    lines = [one.description, "", f"This is a part of a larger task. Change only these files: {', '.join(one.files)}."]
-    lines += ["It is done when:", *(f"- {criterion}" for criterion in one.acceptance)] if one.acceptance else []
+def _words(subtask: Subtask) -> str:
+    lines = [
+        subtask.description,
+        "",
+        f"This is a part of a larger task. Change only these files: {', '.join(subtask.files)}.",
+    ]
+    lines += ["It is done when:", *(f"- {criterion}" for criterion in subtask.acceptance)] if subtask.acceptance else []
     return "\n".join(lines)
 
 

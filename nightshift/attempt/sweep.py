@@ -79,13 +79,13 @@ class Sweep:
 
     async def _failing(self, commit: str, only: Sequence[str] | None) -> tuple[str, ...] | None:
         """The test files of a commit that fail, of those of unknown closure or of `only`; None when work came up."""
-        whole = await asyncio.to_thread(self._services.git.tree, None, commit)
+        full_tree = await asyncio.to_thread(self._services.git.tree, None, commit)
         failing: list[str] = []
-        for scope in await asyncio.to_thread(scopes_of, whole):
-            found = await self._failing_in(scope, scope.of(whole), only)
-            if found is None:
+        for scope in await asyncio.to_thread(scopes_of, full_tree):
+            failing_paths = await self._failing_in(scope, scope.of(full_tree), only)
+            if failing_paths is None:
                 return None
-            failing += map(scope.full, found)
+            failing += map(scope.full, failing_paths)
         return tuple(failing)
 
     async def _failing_in(self, scope: Scope, tree: Tree, only: Sequence[str] | None) -> list[str] | None:
@@ -94,8 +94,8 @@ class Sweep:
             paths = await asyncio.to_thread(self._unknown, tree)
         else:
             paths = [path for each in only if (path := scope.inside(each)) and path in tree.entries()]
-        found = self._services.environments
-        environment = await found.of(tree) if found else NO_ENVIRONMENT
+        environments = self._services.environments
+        environment = await environments.of(tree) if environments else NO_ENVIRONMENT
         job = SuiteJob(
             base=tree,
             change={},
@@ -137,14 +137,14 @@ class Sweep:
         suspects = list(log[: ids.index(good)] if good in ids else log)[::-1]
         left = set(failing)
         while left:
-            found, blamed = await self._find_culprit(suspects, sorted(left))
-            names, since = ", ".join(blamed or sorted(left)), f"{found.id[:10]} ({found.subject})"
+            culprit, blamed = await self._find_culprit(suspects, sorted(left))
+            names, since = ", ".join(blamed or sorted(left)), f"{culprit.id[:10]} ({culprit.subject})"
             if not blamed:
                 text = f"{names}: fails at {tip[:10]}; what broke it is not reproducible, {since} does not"
                 self._events.emit(Kind.SWEPT, text, level=Level.WARNING)
                 return
-            data = RegressionData(tests=blamed, commit=found.id)
-            self._events.bind(task_id=found.task_id).emit(
+            data = RegressionData(tests=blamed, commit=culprit.id)
+            self._events.bind(task_id=culprit.task_id).emit(
                 Kind.REGRESSION, f"{names} fails since {since}", level=Level.ERROR, **data
             )
             left -= {*blamed}
@@ -156,11 +156,11 @@ class Sweep:
             middle = (low + high) // 2
             broken = await self._failing(suspects[middle].id, files)
             low, high = (low, middle) if broken else (middle + 1, high)
-        found = suspects[low]
-        parents = (await asyncio.to_thread(self._services.git.describe, None, found.id)).parents
-        there = await self._failing(found.id, files) or ()
+        culprit = suspects[low]
+        parents = (await asyncio.to_thread(self._services.git.describe, None, culprit.id)).parents
+        there = await self._failing(culprit.id, files) or ()
         before = await self._failing(parents[0], files) or () if parents else ()
-        return found, sorted({*there} - {*before})
+        return culprit, sorted({*there} - {*before})
 
     @property
     def _events(self) -> Emitter:

@@ -20,15 +20,15 @@ class AttemptToolLog:
     worker: str | None
     say: Callable[[str], None]
 
-    def stored(self, place: ToolPlace) -> ToolRecord | None:
+    def stored(self, position: ToolPlace) -> ToolRecord | None:
         """Find the stored result of the call of this place, marked as replayed, or None when it is not known."""
-        return self.store.stored(place)
+        return self.store.stored(position)
 
-    async def save(self, place: ToolPlace, record: ToolRecord) -> None:
+    async def save(self, position: ToolPlace, record: ToolRecord) -> None:
         """Store it, with the change after it and an event; it is durable when this returns.
 
         Raises:
             StaleFence: the task is no longer this worker's.
         """
         self.say(brief(record.name, record.arguments))
-        await asyncio.wrap_future(self.store.save(place, self.fence, record, worker=self.worker))
+        await asyncio.wrap_future(self.store.save(position, self.fence, record, worker=self.worker))

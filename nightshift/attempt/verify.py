@@ -70,15 +70,15 @@ class Verification:
     ) -> None:
         self._git, self._repo, self._open_suite, self._key = git, repo, open_suite, key
 
-    async def verify(self, name: str, told: Told | None = None) -> Report:
-        """Look at the commit that a name stands for; `told` hears what is done, and what was found so far.
+    async def verify(self, name: str, listener: Told | None = None) -> Report:
+        """Look at the commit that a name stands for; `listener` hears what is done, and what was found so far.
 
         Raises:
             UnknownCommit: there is none.
             NoEvidence: it has no note; the message says how to fetch notes.
             GitError: the repository cannot be read.
         """
-        tell = told or (lambda _doing, _checks: None)
+        tell = listener or (lambda _doing, _checks: None)
         tell("reads the note", ())
         facts, text = await asyncio.to_thread(self._read, name)
         subject = subject_of(facts.message)
@@ -187,7 +187,7 @@ def describe_draft(blank: Report, facts: CommitFacts, text: str | None, key: byt
 
 
 def _seal(sealed: Sealed) -> Check:
-    found = {
+    checks = {
         Sealed.OURS: ok("seal", "the note is as this home wrote it"),
         Sealed.BROKEN: report_failed("seal", "the note was altered after this home had sealed it"),
         Sealed.ANOTHER: report_unchecked(
@@ -195,7 +195,7 @@ def _seal(sealed: Sealed) -> Check:
         ),
         Sealed.NONE: report_unchecked("seal", "the note bears no seal; whether it was altered is not known"),
     }
-    return found[sealed]
+    return checks[sealed]
 
 
 def belongs(note: Note, facts: CommitFacts) -> tuple[Check, ...]:
@@ -232,12 +232,12 @@ def _same_id(what: str, then: str, now: str, good: str) -> Check:
 
 
 def _trailers(note: Note, facts: CommitFacts) -> Check:
-    found = trailers(facts.message)
+    message_trailers = trailers(facts.message)
     wanted = {"Task": str(note.task), "Verdict": str(note.evidence.label)}
     if note.format == FORMAT:
         wanted |= {"Model": note.model, "Iterations": str(note.iterations)}
-    wrong = [f"{name}: {found.get(name, 'none')}, the note has {value}"
-             for name, value in wanted.items() if found.get(name, "") != value]  # fmt: skip
+    wrong = [f"{name}: {message_trailers.get(name, 'none')}, the note has {value}"
+             for name, value in wanted.items() if message_trailers.get(name, "") != value]  # fmt: skip
     return (
         report_failed("trailers", "; ".join(wrong))
         if wrong
@@ -245,15 +245,18 @@ def _trailers(note: Note, facts: CommitFacts) -> Check:
     )
 
 
-def _paths(note: Note, found: frozenset[str]) -> Check:
-    if not found:
+def _paths(note: Note, changed_paths: frozenset[str]) -> Check:
+    if not changed_paths:
         return report_failed("files", "the commit changes no file")
     judged = {note.scope.full(path) for path in (*note.tests, *note.own_tests, *note.removed_tests, *note.changed)}
-    if left_out := sorted(found & set(map(note.scope.full, note.evidence.dropped))):
+    if left_out := sorted(changed_paths & set(map(note.scope.full, note.evidence.dropped))):
         return report_failed("files", f"the run left out {name_first(left_out)}, which the commit changes")
-    if note.format == FORMAT and (stray := sorted(found - judged)):
+    if note.format == FORMAT and (stray := sorted(changed_paths - judged)):
         return report_failed("files", f"the commit changes {name_first(stray)}, which was not judged")
-    return ok("files", f"the commit changes {len(found)} file{'' if len(found) == 1 else 's'}, all of them judged")
+    return ok(
+        "files",
+        f"the commit changes {len(changed_paths)} file{'' if len(changed_paths) == 1 else 's'}, all of them judged",
+    )
 
 
 # --- the run that a note describes
@@ -422,8 +425,8 @@ def _read_limits(noted: NotedLimits) -> RunLimits | None:
     """The limits that the note names, none of them above `MOST`; None where it names none."""
     given = {each.name: getattr(noted, each.name) for each in fields(noted) if each.name != "wall_s"}
     given["cpu_s"] = noted.cpu_s or noted.wall_s
-    kept = {name: min(value, getattr(MOST, name)) for name, value in given.items() if value is not None and value > 0}
-    return replace(RUN_LIMITS, **kept) if kept else None
+    limits = {name: min(value, getattr(MOST, name)) for name, value in given.items() if value is not None and value > 0}
+    return replace(RUN_LIMITS, **limits) if limits else None
 
 
 # --- single checks, and the judgement that follows from them

@@ -118,9 +118,9 @@ class Verifying:
         ended = self._ended
         if ended is not None and ended.commit == entry.commit:
             return ended
-        told = self._events.last(_LOOKED_AT, task_id=entry.task_id, kind=Kind.VERIFIED)
-        found = (event for event in reversed(told) if event.data.get("commit") == entry.commit)
-        return next(map(_read_verified, found), None)
+        events = self._events.last(_LOOKED_AT, task_id=entry.task_id, kind=Kind.VERIFIED)
+        matching = (event for event in reversed(events) if event.data.get("commit") == entry.commit)
+        return next(map(_read_verified, matching), None)
 
     def _start(self, entry: Commit) -> None:
         self._task = self._loop.create_task(self._opened(entry.repo).verify(entry.commit, self._progress))
@@ -157,10 +157,10 @@ class Verifying:
         took_s = (at - since).total_seconds()
         error = task.exception()
         if error is None:
-            found = task.result()
+            report = task.result()
             return Verified(
-                commit=entry.commit, judgement=found.judgement, sentence=found.sentence, at=at, took_s=took_s,
-                checks=tuple(map(_shorten, found.checks[:KEPT_CHECKS])),
+                commit=entry.commit, judgement=report.judgement, sentence=report.sentence, at=at, took_s=took_s,
+                checks=tuple(map(_shorten, report.checks[:KEPT_CHECKS])),
             )  # fmt: skip
         if not isinstance(error, NightshiftError | OSError):
             log.error("a verification failed", exc_info=error)

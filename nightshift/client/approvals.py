@@ -18,8 +18,8 @@ QUESTION, BUDGET = "question", "budget"
 
 def approvals(session: Session) -> int:
     """List what is open."""
-    found = _open(session)
-    session.print(found, session.views.approvals(found))
+    answer = _open(session)
+    session.print(answer, session.views.approvals(answer))
     return Exit.OK
 
 

@@ -147,7 +147,7 @@ class Arguments:
 
     def __init__(self, root: click.Group) -> None:
         self._root = root
-        self.known = {*root.commands, *ALIASES}
+        self.command_names = {*root.commands, *ALIASES}
 
     @cached_property
     def _takes(self) -> Mapping[str, bool]:
@@ -159,7 +159,7 @@ class Arguments:
         Raises:
             click.UsageError: two things are asked for, or an option is not known.
         """
-        if not arguments or arguments[0] in self.known or arguments[0] in _ABOUT_ITSELF:
+        if not arguments or arguments[0] in self.command_names or arguments[0] in _ABOUT_ITSELF:
             return list(arguments)
         given = self._sort_words(arguments)
         if given.asking:
@@ -167,7 +167,7 @@ class Arguments:
         if not given.words:
             return self._without_words(given)
         first = given.words[0].strip()
-        if first in self.known:
+        if first in self.command_names:
             path, rest = self._path([first, *given.words[1:]])
             return [*path, *given.options, *(["--", *rest] if rest else [])]
         if len(given.words) > 1:
@@ -187,12 +187,12 @@ class Arguments:
         return all(map(_PARAMETER.fullmatch, rest)) and self._is_or_is_like(first)
 
     def _is_or_is_like(self, word: str) -> bool:
-        return _bare(word) in self.known or bool(self.nearest(word))
+        return _bare(word) in self.command_names or bool(self.nearest(word))
 
     def nearest(self, word: str) -> list[str]:
         """The commands that a word is most like, best first; the word itself where it is one but for `/` and case."""
         bare = _bare(word)
-        if bare in self.known:
+        if bare in self.command_names:
             return [ALIASES.get(bare, bare)]
         if len(bare) < SHORTEST_LIKE:
             return []

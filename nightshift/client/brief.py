@@ -27,33 +27,33 @@ def brief(session: Session, since: str, *, read: bool) -> int:
     Raises:
         click.UsageError: `since` is none of these.
     """
-    found = session.get("/api/brief", since=since if since in SPANS else own_time("--since", since))
+    answer = session.get("/api/brief", since=since if since in SPANS else own_time("--since", since))
     ahead = session.get("/api/forecast") if session.connection.live and not session.out.as_json else None
-    session.print(found, [*_blocks(found, since), *_ahead(ahead)])
+    session.print(answer, [*_blocks(answer, since), *_ahead(ahead)])
     if read:
-        session.post("/api/brief/read", {"until": found.until})
-        session.out.note(f"marked as read; the next one starts at {stamp(found.until, short=True).text}")
+        session.post("/api/brief/read", {"until": answer.until})
+        session.out.note(f"marked as read; the next one starts at {stamp(answer.until, short=True).text}")
     return live_or_noted(session)
 
 
-def _blocks(found: Any, since: str) -> Iterator[Block]:
-    is_first = since == SPANS[0] and found.read_at is None
-    begin = "The last 24 hours" if is_first else f"Since {stamp(found.since, short=True).text}"
-    yield Lines(lines=[Cell(f"{begin}: {found.line}")])
-    if found.causes:
-        more = [Cell(f"and {found.more_causes} other causes", Tone.DIM)] if found.more_causes else []
-        yield Lines(lines=[*(line for cause in found.causes for line in _cause(cause)), *more])
-    if todo := list(_todo(found)):
+def _blocks(answer: Any, since: str) -> Iterator[Block]:
+    is_first = since == SPANS[0] and answer.read_at is None
+    begin = "The last 24 hours" if is_first else f"Since {stamp(answer.since, short=True).text}"
+    yield Lines(lines=[Cell(f"{begin}: {answer.line}")])
+    if answer.causes:
+        more = [Cell(f"and {answer.more_causes} other causes", Tone.DIM)] if answer.more_causes else []
+        yield Lines(lines=[*(line for cause in answer.causes for line in _cause(cause)), *more])
+    if todo := list(_todo(answer)):
         yield Lines(lines=[Cell(f"{what:<17}{format_command(command)}", Tone.DIM) for what, command in todo])
 
 
-def _ahead(found: Any) -> Iterator[Block]:
+def _ahead(forecast: Any) -> Iterator[Block]:
     """Yield the forecast of the open tasks."""
-    if found is None or not found.line:
+    if forecast is None or not forecast.line:
         return
-    more = [Cell(f"  {found.range}", Tone.DIM)] if found.range else []
-    warning = [Cell(found.warning, Tone.WARN)] if found.warning else []
-    yield Lines(lines=[Cell(f"Open: {found.line}"), *more, *warning])
+    more = [Cell(f"  {forecast.range}", Tone.DIM)] if forecast.range else []
+    warning = [Cell(forecast.warning, Tone.WARN)] if forecast.warning else []
+    yield Lines(lines=[Cell(f"Open: {forecast.line}"), *more, *warning])
 
 
 def _cause(cause: Any) -> Iterator[Cell]:
@@ -67,10 +67,10 @@ def _cause(cause: Any) -> Iterator[Cell]:
         yield Cell(f"  tasks {named}{' …' if cause.count > NAMED else ''}")
 
 
-def _todo(found: Any) -> Iterator[tuple[str, str]]:
-    if found.needs:
+def _todo(answer: Any) -> Iterator[tuple[str, str]]:
+    if answer.needs:
         yield "what needs you:", "approvals"
-    if found.unread:
+    if answer.unread:
         yield "commits to read:", "review"
-    if found.causes and found.causes[0].tasks:
-        yield "why one failed:", f"show {found.causes[0].tasks[0].task_id}"
+    if answer.causes and answer.causes[0].tasks:
+        yield "why one failed:", f"show {answer.causes[0].tasks[0].task_id}"

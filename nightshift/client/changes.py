@@ -27,33 +27,34 @@ def diff(session: Session, name: str) -> int:
     Raises:
         NotFound: the name stands for nothing.
     """
-    found = session.get(f"/api/task/{session.get('/api/resolve', name=name).task_id}/diff")
-    session.print(found, diff_blocks(found))
+    difference = session.get(f"/api/task/{session.get('/api/resolve', name=name).task_id}/diff")
+    session.print(difference, diff_blocks(difference))
     return Exit.OK
 
 
-def diff_blocks(found: Any, *, most: int | None = None) -> list[Block]:
+def diff_blocks(difference: Any, *, most: int | None = None) -> list[Block]:
     """A diff file by file; of a longer one the first `most` lines, and what shows the rest."""
-    if not found.files:
-        return [Lines(lines=[Cell(found.note or "it changed no file", Tone.DIM)])]
-    lines = list(_lines(found))
+    if not difference.files:
+        return [Lines(lines=[Cell(difference.note or "it changed no file", Tone.DIM)])]
+    lines = list(_lines(difference))
     if most is not None and len(lines) > most:
         return [Lines(lines=[*lines[:most], Cell(f"… {len(lines) - most} more lines", Tone.DIM)])]
     return [Lines(lines=lines)]
 
 
-def _lines(found: Any) -> Iterator[Cell]:
-    added, removed = (sum(file[name] or 0 for file in found.files) for name in ("added", "removed"))
-    count = len(found.files) + found.left_out
+def _lines(difference: Any) -> Iterator[Cell]:
+    added, removed = (sum(file[name] or 0 for file in difference.files) for name in ("added", "removed"))
+    count = len(difference.files) + difference.left_out
     yield Cell(
-        f"{count} file{'' if count == 1 else 's'}, +{added} -{removed}: {found.before} → {found.after}", Tone.DIM
+        f"{count} file{'' if count == 1 else 's'}, +{added} -{removed}: {difference.before} → {difference.after}",
+        Tone.DIM,
     )
-    if found.note:
-        yield Cell(found.note, Tone.WARN)
-    for file in found.files:
+    if difference.note:
+        yield Cell(difference.note, Tone.WARN)
+    for file in difference.files:
         yield from _file(file)
-    if found.left_out:
-        yield Cell(f"and {found.left_out} more files", Tone.DIM)
+    if difference.left_out:
+        yield Cell(f"and {difference.left_out} more files", Tone.DIM)
 
 
 def _file(file: Any) -> Iterator[Cell]:

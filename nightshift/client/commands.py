@@ -132,13 +132,13 @@ class Command(click.Command):
         super().__init__(*args, **attributes)
 
     @cached_property
-    def _made(self) -> list[click.Parameter]:
+    def _cached_params(self) -> list[click.Parameter]:
         return self._make_params()
 
     @property
     def params(self) -> list[click.Parameter]:
         """All its parameters."""
-        return self._made
+        return self._cached_params
 
     @params.setter
     def params(self, _: list[click.Parameter]) -> None:
@@ -195,14 +195,14 @@ def every_command(act: Act) -> list[click.Command]:
     def carry_out(**values: Any) -> int:
         return act(click.get_current_context(), values)
 
-    made: list[click.Command] = []
+    all_commands: list[click.Command] = []
     for section, commands in zip((*Section, None), _SECTIONS, strict=True):
         for command in commands():
             command.section = section
             for leaf in command.commands.values() if isinstance(command, Group) else [command]:
                 leaf.callback = carry_out
-            made.append(command)
-    return made
+            all_commands.append(command)
+    return all_commands
 
 
 def _command(

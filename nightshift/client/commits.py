@@ -36,11 +36,11 @@ def review(session: Session, what: str | None, *, read: bool, limit: int) -> int
     if read or what == "all":
         return mark_reviewed(session, what)
     row = _find_commit(session, what)
-    found = session.get(f"/api/task/{row.task_id}/diff")
+    difference = session.get(f"/api/task/{row.task_id}/diff")
     if session.out.as_json:
-        session.print(found, [])
+        session.print(difference, [])
         return Exit.OK
-    session.out.blocks([_table(session, [row]), *_list_left_open([row]), *diff_blocks(found)])
+    session.out.blocks([_table(session, [row]), *_list_left_open([row]), *diff_blocks(difference)])
     asks = row.reviewed_at is None and sys.stdin.isatty() and sys.stdout.isatty()
     if asks and click.confirm("Mark it as read?", default=True, err=True):
         return mark_reviewed(session, what)
@@ -58,8 +58,8 @@ def _find_commit(session: Session, name: str) -> Any:
 
 def unread(session: Session, count: int) -> int:
     """List what was not read yet, the riskiest first."""
-    found = session.get("/api/commits", unread=1, limit=count, order="risk")
-    session.print(found, _list(session, found))
+    answer = session.get("/api/commits", unread=1, limit=count, order="risk")
+    session.print(answer, _list(session, answer))
     return Exit.OK
 
 
@@ -157,14 +157,14 @@ def _describe(session: Session, row: Any) -> str:
     )
 
 
-def _list(session: Session, found: Any) -> list[Block]:
-    if not found.commits:
+def _list(session: Session, answer: Any) -> list[Block]:
+    if not answer.commits:
         return [Lines(lines=[Cell("you have read every commit")])]
-    left = found.unread - len(found.commits)
+    left = answer.unread - len(answer.commits)
     more = [Lines(lines=[Cell(f"and {left} more", Tone.DIM)])] if left > 0 else []
     return [
-        _table(session, found.commits),
-        *_list_left_open(found.commits),
+        _table(session, answer.commits),
+        *_list_left_open(answer.commits),
         *more,
         Lines(lines=[Cell(line) for line in _what_to_do()]),
     ]
@@ -182,18 +182,20 @@ def _what_to_do() -> list[str]:
 def _list_left_open(rows: Sequence[Any]) -> list[Block]:
     """List the findings of readers that the commits leave as they are."""
     left = [
-        Cell(f"{row.task_id}: left open: {one.severity} ({one.reader}): {one.place}: {one.reason}", Tone.BAD)
+        Cell(
+            f"{row.task_id}: left open: {remark.severity} ({remark.reader}): {remark.place}: {remark.reason}", Tone.BAD
+        )
         for row in rows
-        for one in row.remarks
+        for remark in row.remarks
     ]
     return [Lines(lines=left)] if left else []
 
 
-def _table(session: Session, found: Sequence[Any]) -> Table:
+def _table(session: Session, commits: Sequence[Any]) -> Table:
     rows = [
         cells(row.task_id, row.commit[:10], _label(row), session.views.at(row.at),
               row.target if row.integrated else cell(row.branch, Tone.WARN), row.subject)
-        for row in found
+        for row in commits
     ]  # fmt: skip
     return Table(head=("task", "commit", "label", "made", "on", "subject"), rows=rows, spare=("made", "on"))
 

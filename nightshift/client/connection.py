@@ -98,8 +98,8 @@ class Connection(ABC):
         """Send one request, and send it again where the daemon answers that it came too soon and had no effect."""
         content = None if body is None else json.dumps(body).encode()
         given = {name: value for name, value in (query or {}).items() if value is not None}
-        whole = f"{path}?{urlencode(given)}" if given else path
-        request = Request(method=method, path=whole, content=content, wall_s=wall_s)
+        address = f"{path}?{urlencode(given)}" if given else path
+        request = Request(method=method, path=address, content=content, wall_s=wall_s)
         for _ in range(TOO_SOON_TRIES):
             reply = self._send_once(request)
             if reply.status != HTTPStatus.TOO_MANY_REQUESTS:

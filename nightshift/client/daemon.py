@@ -56,13 +56,13 @@ def live_or_noted(session: Session) -> int:
 
 def forges(session: Session) -> int:
     """How the connections to forges stand, with all that stands in the way of one."""
-    found = session.connection.status().forges
-    notes = ((each, note) for each in found for note in filter(None, _describe_forge(each)))
+    statuses = session.connection.status().forges
+    notes = ((each, note) for each in statuses for note in filter(None, _describe_forge(each)))
     lines = [Cell(f"{each.address}: {note}", Tone.WARN) for each, note in notes]
-    blocks: list[Block] = [session.views.forges(found)] if found else []
-    if not found:
+    blocks: list[Block] = [session.views.forges(statuses)] if statuses else []
+    if not statuses:
         lines = [Cell("no repository at a forge is followed; `forges` in the settings names them")]
-    session.print({"forges": found}, [*blocks, *([Lines(lines=lines)] if lines else [])])
+    session.print({"forges": statuses}, [*blocks, *([Lines(lines=lines)] if lines else [])])
     return live_or_noted(session)
 
 
@@ -134,15 +134,15 @@ def install_extra(session: Session, name: str) -> int:
 
 def environments(session: Session) -> int:
     """List them, with what was left out of each."""
-    found = session.get("/api/environments")
+    answer = session.get("/api/environments")
     head = ("environment", "for", "packages", "MB", "used", "declared by")
     rows = [
-        cells(one.name, ": ".join(filter(None, (one.interpreter or one.kind, ", ".join(one.services)))),
-              len(one.packages), round(one.size_bytes / 2**20), session.views.at(one.used_at), ", ".join(one.sources))
-        for one in found.environments
+        cells(row.name, ": ".join(filter(None, (row.interpreter or row.kind, ", ".join(row.services)))),
+              len(row.packages), round(row.size_bytes / 2**20), session.views.at(row.used_at), ", ".join(row.sources))
+        for row in answer.environments
     ]  # fmt: skip
-    left_out = [Cell(f"{one.name}: {remark}", Tone.DIM) for one in found.environments for remark in one.remarks]
+    left_out = [Cell(f"{row.name}: {remark}", Tone.DIM) for row in answer.environments for remark in row.remarks]
     blocks: list[Block] = [Table(head=head, rows=rows, spare=("used", "packages", "MB"))] if rows else []
     lines = left_out if rows else [Cell("no environment was made yet")]
-    session.print(found, [*blocks, *([Lines(lines=lines)] if lines else [])])
+    session.print(answer, [*blocks, *([Lines(lines=lines)] if lines else [])])
     return Exit.OK

@@ -21,7 +21,7 @@ from nightshift.core.program import format_command
 from nightshift.core.tasks.reasons import cause_first
 from nightshift.core.tasks.states import Status
 from nightshift.core.text.formats import duration, money
-from nightshift.storage.db.codec import plain
+from nightshift.storage.db.codec import to_json_value
 
 if TYPE_CHECKING:
     from nightshift.core.hub import NodeStatus, Overview
@@ -125,7 +125,7 @@ def dev(session: Session, port: int) -> int:
     words = command(port, session.settings.hub_dir / "temporal.db")
     lines = [f"HUB_URL=temporal://127.0.0.1:{port}/default", f"its page: http://127.0.0.1:{port + 1000}"]
     session.print(
-        {"hub_url": lines[0].partition("=")[2], "command": words}, [Lines(lines=[Cell(one) for one in lines])]
+        {"hub_url": lines[0].partition("=")[2], "command": words}, [Lines(lines=[Cell(line) for line in lines])]
     )
     sys.stdout.flush()
     with subprocess.Popen(words) as process:
@@ -145,7 +145,7 @@ def init(session: Session) -> int:
         is_new = prepare(connection)
     finally:
         connection.close()
-    lines = [f"the namespace at {_place(session)} {'was made' if is_new else 'is'} ready"]
+    lines = [f"the namespace at {_hub_address(session)} {'was made' if is_new else 'is'} ready"]
     answer: dict[str, object] = {"prepared": is_new}
     if session.settings.hub_database_url:
         lines += _init_database(session, answer)
@@ -192,35 +192,39 @@ def status(session: Session) -> int:
         from nightshift.remote.hub.nodes import overview  # noqa: PLC0415  # as above
         from nightshift.remote.hub.queue import HubQueue  # noqa: PLC0415  # as above
 
-        found = overview(connection)
+        hub_state = overview(connection)
         failed = HubQueue(connection).find(Status.FAILED, NEWEST_FAILURES)
-    counts = {str(name): count for name, count in found.counts.items() if count}
-    lost = ", ".join(one.name for one in found.lost)
-    up = f"{len(found.up)} of {len(found.belonging)} up"
-    versions = f"nodes run different versions: {', '.join(found.versions)}; update the older ones"
+    counts = {str(name): count for name, count in hub_state.counts.items() if count}
+    lost = ", ".join(node.name for node in hub_state.lost)
+    up = f"{len(hub_state.up)} of {len(hub_state.belonging)} up"
+    versions = f"nodes run different versions: {', '.join(hub_state.versions)}; update the older ones"
     pairs = [
-        ("hub", cell(_place(session))),
-        ("nodes", cell(f"{up}; lost: {lost}" if lost else up, Tone.PLAIN if found.up and not lost else Tone.WARN)),
-        ("slots", cell(f"{sum(one.busy for one in found.up)} of {sum(one.slots for one in found.up)} busy")),
+        ("hub", cell(_hub_address(session))),
+        ("nodes", cell(f"{up}; lost: {lost}" if lost else up, Tone.PLAIN if hub_state.up and not lost else Tone.WARN)),
+        (
+            "slots",
+            cell(f"{sum(node.busy for node in hub_state.up)} of {sum(node.slots for node in hub_state.up)} busy"),
+        ),
         ("tasks", cell(", ".join(f"{count} {name}" for name, count in counts.items()) or "none")),
-        *([] if found.paused is None else [("paused", cell(found.paused or "by its owner", Tone.WARN))]),
-        *([("versions", cell(versions, Tone.WARN))] if len(found.versions) > 1 else []),
+        *([] if hub_state.paused is None else [("paused", cell(hub_state.paused or "by its owner", Tone.WARN))]),
+        *([("versions", cell(versions, Tone.WARN))] if len(hub_state.versions) > 1 else []),
     ]
     blocks: list[Block] = [Fields(pairs=pairs)]
     if failed:
-        rows = [[cell(one.id), cell(one.node_name), cell(one.ending, Tone.BAD),
-                 cell(cause_first(one.reason) or one.title)] for one in failed]  # fmt: skip
+        rows = [[cell(task.id), cell(task.node_name), cell(task.ending, Tone.BAD),
+                 cell(cause_first(task.reason) or task.title)] for task in failed]  # fmt: skip
         blocks.append(Table(head=("failed", "node", "ending", "why"), rows=rows, spare=("node",)))
-    answer = {"hub": _place(session), "paused": found.paused, "counts": counts,
-              "nodes": [plain(one) for one in found.nodes], "failures": [plain(one) for one in failed]}  # fmt: skip
+    answer = {"hub": _hub_address(session), "paused": hub_state.paused, "counts": counts,
+              "nodes": [to_json_value(node) for node in hub_state.nodes],
+              "failures": [to_json_value(task) for task in failed]}  # fmt: skip
     session.print(answer, blocks)
-    return _health(found)
+    return _health(hub_state)
 
 
-def _health(found: Overview) -> Exit:
-    if not found.up:
+def _health(overview: Overview) -> Exit:
+    if not overview.up:
         return Exit.FAILED
-    waits = found.paused is not None or found.lost or found.counts.get(Status.WAITING)
+    waits = overview.paused is not None or overview.lost or overview.counts.get(Status.WAITING)
     return Exit.WAITS if waits else Exit.OK
 
 
@@ -229,18 +233,18 @@ def nodes(session: Session) -> int:
     with open_hub(session) as connection:
         from nightshift.remote.hub.nodes import nodes as all_nodes  # noqa: PLC0415  # as above
 
-        found = all_nodes(connection)
-    named = Counter(one.name for one in found)
+        statuses = all_nodes(connection)
+    named = Counter(node.name for node in statuses)
     rows = [
-        [cell(one.name if named[one.name] == 1 else f"{one.name} ({one.id})"),
-         _standing(one), cell(f"{one.busy}/{one.slots}"), cell(duration(one.unseen_s)),
-         cell("yes" if one.draining else None), cell(one.version), cell(", ".join(one.labels)), cell(one.url)]
-        for one in found
+        [cell(node.name if named[node.name] == 1 else f"{node.name} ({node.id})"),
+         _standing(node), cell(f"{node.busy}/{node.slots}"), cell(duration(node.unseen_s)),
+         cell("yes" if node.draining else None), cell(node.version), cell(", ".join(node.labels)), cell(node.url)]
+        for node in statuses
     ]  # fmt: skip
     head = ("node", "state", "busy", "seen ago", "drains", "version", "labels", "address")
     lines = [Cell("no node has joined yet; one does when a daemon starts with HUB_URL")]
     session.print(
-        {"nodes": [plain(one) for one in found]},
+        {"nodes": [to_json_value(node) for node in statuses]},
         [Table(head=head, rows=rows, spare=("labels", "version", "seen ago"))] if rows else [Lines(lines=lines)],
     )
     return Exit.OK
@@ -251,10 +255,10 @@ def drain(session: Session, name: str, *, undo: bool) -> int:
     with open_hub(session, acts=True) as connection:
         from nightshift.remote.hub.nodes import drain as drained  # noqa: PLC0415  # as above
 
-        one = drained(connection, name, draining=not undo)
-    has = f"; it finishes {one.held} task{'' if one.held == 1 else 's'}" if one.held else ""
-    said = f"{one.name} takes tasks again" if undo else f"{one.name} takes nothing new{has}"
-    session.print({"node": one.id, "name": one.name, "draining": not undo}, Cell(said))
+        node = drained(connection, name, draining=not undo)
+    has = f"; it finishes {node.held} task{'' if node.held == 1 else 's'}" if node.held else ""
+    text = f"{node.name} takes tasks again" if undo else f"{node.name} takes nothing new{has}"
+    session.print({"node": node.id, "name": node.name, "draining": not undo}, Cell(text))
     return Exit.OK
 
 
@@ -264,8 +268,8 @@ def remove(session: Session, name: str, *, undo: bool) -> int:
         from nightshift.remote.hub import nodes as hub_nodes  # noqa: PLC0415  # as above
 
         if undo:
-            one = hub_nodes.let_back(connection, name)
-            session.print({"node": one.id, "name": one.name, "removed": False}, Cell(f"{one.name} may come again"))
+            node = hub_nodes.let_back(connection, name)
+            session.print({"node": node.id, "name": node.name, "removed": False}, Cell(f"{node.name} may come again"))
             return Exit.OK
         gone, moved = hub_nodes.remove(connection, name)
     text = f"; others get the {'task' if moved == 1 else f'{moved} tasks'} that it had" if moved else ""
@@ -278,15 +282,15 @@ def remove(session: Session, name: str, *, undo: bool) -> int:
 def tasks(session: Session, status: str | None, limit: int) -> int:
     """The newest tasks of all nodes."""
     with queue_of(session) as queue:
-        found = queue.find(Status(status) if status else None, limit)
+        newest_tasks = queue.find(Status(status) if status else None, limit)
     rows = [
-        [cell(one.id), cell(one.status, STATUS_TONE.get(one.status, Tone.PLAIN)), cell(one.priority),
-         cell(one.node_name), stamp(one.created_at, short=session.views.short), cell(one.title)]
-        for one in found
+        [cell(task.id), cell(task.status, STATUS_TONE.get(task.status, Tone.PLAIN)), cell(task.priority),
+         cell(task.node_name), stamp(task.created_at, short=session.views.short), cell(task.title)]
+        for task in newest_tasks
     ]  # fmt: skip
     head = ("id", "status", "priority", "node", "created", "task")
     session.print(
-        {"tasks": [plain(one) for one in found]},
+        {"tasks": [to_json_value(task) for task in newest_tasks]},
         [Table(head=head, rows=rows, spare=("created", "priority"))] if rows else [Lines(lines=[Cell("no tasks")])],
     )
     return Exit.OK
@@ -305,19 +309,19 @@ def verify(session: Session, task_id: int | None) -> int:
 
         queue, keys = HubQueue(connection), all_keys(connection)
         some = queue.find(limit=VERIFIED) if task_id is None else [queue.get(task_id)]
-        found = [(one, signed) for one in some if (signed := result_is_signed(one, keys))]
+        signatures = [(task, signed) for task in some if (signed := result_is_signed(task, keys))]
     tones = {Signed.VALID: Tone.GOOD, Signed.NOT_VALID: Tone.BAD, Signed.UNKNOWN: Tone.DIM}
     rows = [
-        [cell(one.id), cell(one.status, STATUS_TONE.get(one.status, Tone.PLAIN)), cell(one.node_name),
-         cell(signed, tones[signed]), cell(one.commit)]
-        for one, signed in found
+        [cell(task.id), cell(task.status, STATUS_TONE.get(task.status, Tone.PLAIN)), cell(task.node_name),
+         cell(signed, tones[signed]), cell(task.commit)]
+        for task, signed in signatures
     ]  # fmt: skip
-    answer = {"results": [{"task": one.id, "status": one.status, "node": one.node, "node_name": one.node_name,
-                           "commit": one.commit, "signed": signed} for one, signed in found]}  # fmt: skip
+    answer = {"results": [{"task": task.id, "status": task.status, "node": task.node, "node_name": task.node_name,
+                           "commit": task.commit, "signed": signed} for task, signed in signatures]}  # fmt: skip
     nothing: Block = Lines(lines=[Cell("no task has ended" if task_id is None else f"task {task_id} has not ended")])
     head = ("id", "status", "node", "signature", "commit")
     session.print(answer, [Table(head=head, rows=rows, spare=("commit",))] if rows else [nothing])
-    return Exit.FAILED if any(signed is Signed.NOT_VALID for _, signed in found) else Exit.OK
+    return Exit.FAILED if any(signed is Signed.NOT_VALID for _, signed in signatures) else Exit.OK
 
 
 def cancel(session: Session, task_id: int) -> int:
@@ -371,10 +375,10 @@ def _set_pause(session: Session, reason: str | None) -> None:
 def asks(session: Session) -> int:
     """Print the questions of tasks, with the numbers that `answer` takes."""
     with queue_of(session) as queue:
-        found = queue.find(Status.WAITING, 200)
-    open_ones = [(one, ask) for one in found for ask in json.loads(one.asks or "[]")]
-    rows = [[cell(one.id), cell(ask["id"]), cell(one.node_name), cell(ask["question"])] for one, ask in open_ones]
-    answer = {"asks": [{"task": one.id, "node": one.node_name, **ask} for one, ask in open_ones]}
+        waiting_tasks = queue.find(Status.WAITING, 200)
+    open_ones = [(task, ask) for task in waiting_tasks for ask in json.loads(task.asks or "[]")]
+    rows = [[cell(task.id), cell(ask["id"]), cell(task.node_name), cell(ask["question"])] for task, ask in open_ones]
+    answer = {"asks": [{"task": task.id, "node": task.node_name, **ask} for task, ask in open_ones]}
     nothing: Block = Lines(lines=[Cell("no task asks anything")])
     session.print(answer, [Table(head=("task", "ask", "node", "question"), rows=rows)] if rows else [nothing])
     return Exit.OK
@@ -382,10 +386,10 @@ def asks(session: Session) -> int:
 
 def answer(session: Session, task_id: int, ask_id: int, words: str) -> int:
     """Answer an ask: `yes`, `no`, or the text that a question wants."""
-    said = words.strip()
-    is_text = said.lower() not in {"yes", "no"}
+    text = words.strip()
+    is_text = text.lower() not in {"yes", "no"}
     with queue_of(session, acts=True) as queue:
-        now = queue.answer(task_id, ask_id, granted=said.lower() != "no", text=said if is_text else "")
+        now = queue.answer(task_id, ask_id, granted=text.lower() != "no", text=text if is_text else "")
     return _print_move(session, task_id, now, "its node has the answer")
 
 
@@ -396,8 +400,8 @@ def workspace(session: Session, url: str | None) -> int:
 
         if url is not None:
             control.follow(connection, url)
-        found = control.read_settings(connection).workspace
-    session.print({"workspace": found or None}, Cell(f"the workspaces of all nodes follow {found}" if found else
+        remote = control.read_settings(connection).workspace
+    session.print({"workspace": remote or None}, Cell(f"the workspaces of all nodes follow {remote}" if remote else
                   "no remote is set: tasks without a repository stay on the node that they were given to"))  # fmt: skip
     return Exit.OK
 
@@ -420,24 +424,27 @@ def budget(session: Session, wanted: Mapping[str, float | None], *, off: bool) -
         if limit is not None
     ]
     used = [f"{span}: {money(cost_usd)}" for span, cost_usd in spent.items()]
-    lines = [Cell(f"all nodes together: {', '.join(texts) or 'no budget'}"), *(Cell(f"spent {one}") for one in used)]
+    lines = [
+        Cell(f"all nodes together: {', '.join(texts) or 'no budget'}"),
+        *(Cell(f"spent {amount}") for amount in used),
+    ]
     session.print({"budget": limits, "spent_usd": spent}, [Lines(lines=lines)])
     return Exit.OK
 
 
-def _print_move(session: Session, task_id: int, now: Status, said: str) -> int:
-    session.print({"task": task_id, "status": str(now)}, Cell(f"task {task_id} of the hub: {said}"))
+def _print_move(session: Session, task_id: int, now: Status, text: str) -> int:
+    session.print({"task": task_id, "status": str(now)}, Cell(f"task {task_id} of the hub: {text}"))
     return Exit.OK
 
 
-def _place(session: Session) -> str:
+def _hub_address(session: Session) -> str:
     """Return the address of the hub."""
     return (session.settings.hub_url or "").removeprefix("temporal://")
 
 
-def _standing(one: NodeStatus) -> Cell:
-    if one.is_removed:
+def _standing(node: NodeStatus) -> Cell:
+    if node.is_removed:
         return cell("removed", Tone.DIM)
-    if one.is_up:
-        return cell(one.state or "up", Tone.GOOD)
-    return cell("gone" if one.draining else "lost", Tone.DIM if one.draining else Tone.BAD)
+    if node.is_up:
+        return cell(node.state or "up", Tone.GOOD)
+    return cell("gone" if node.draining else "lost", Tone.DIM if node.draining else Tone.BAD)

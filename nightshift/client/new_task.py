@@ -54,7 +54,7 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(kind := body.get("priority"), str):  # `-p web_app`
         body = {"kind": kind, **body}
         del body["priority"]
-    made = {
+    fields = {
         "repo": _repo(options["repo"]),
         "tests": _files(options["tests"]),
         "files": _files(options["files"]),
@@ -69,7 +69,7 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
         "limits": {name: _number(name, value) for name, value in _pairs("--limit", options["limits"])},
         "metadata": dict(_pairs("--meta", options["metadata"])),
     }
-    return body | {name: value for name, value in made.items() if value}
+    return body | {name: value for name, value in fields.items() if value}
 
 
 def edit_text() -> str:

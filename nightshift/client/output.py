@@ -67,11 +67,11 @@ class Table:
 
     def within(self, width: int) -> Table:
         """The same with as many columns as a terminal has room for."""
-        kept, spare = list(range(len(self.head))), list(self.spare)
+        columns, spare = list(range(len(self.head))), list(self.spare)
         chars = [max(map(len, (name, *(row[at].text for row in self.rows)))) for at, name in enumerate(self.head)]
-        while spare and sum(chars[at] + GAP for at in kept[:-1]) + LAST_COLUMN > width:
-            kept.remove(self.head.index(spare.pop(0)))
-        return Table(head=[self.head[at] for at in kept], rows=[[row[at] for at in kept] for row in self.rows])
+        while spare and sum(chars[at] + GAP for at in columns[:-1]) + LAST_COLUMN > width:
+            columns.remove(self.head.index(spare.pop(0)))
+        return Table(head=[self.head[at] for at in columns], rows=[[row[at] for at in columns] for row in self.rows])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,7 +90,7 @@ class Prompt:
         arguments = Arguments(self._commands)
         words = _words(line.removeprefix("/"))
         if line.startswith("/") or arguments.may_be_a_slip(line):
-            if words[:1] and words[0] in arguments.known:
+            if words[:1] and words[0] in arguments.command_names:
                 self._perform(words)
             else:
                 for sentence in arguments.unclear(line).sentences():

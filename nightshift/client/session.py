@@ -150,8 +150,8 @@ def access_to(places: Places) -> Access:
     Raises:
         ConfigError: they are not; lists every fault.
     """
-    if found := recall_access(places) or of_nothing_set(places):
-        return found
+    if access := recall_access(places) or of_nothing_set(places):
+        return access
     from nightshift.config.load import load_access  # noqa: PLC0415  # only where something has changed since they were last read
 
     return load_access(places)

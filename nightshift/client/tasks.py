@@ -182,12 +182,12 @@ def say(session: Session, task_id: int, text: str, *, interrupt: bool) -> int:
     return Exit.OK
 
 
-def fork(session: Session, place: str, *, model: str | None = None, models: str | None = None, note: str = "") -> int:
+def fork(session: Session, step: str, *, model: str | None = None, models: str | None = None, note: str = "") -> int:
     """Submit a task with the files and the plan that a step of another one left behind, or one for each of `models`.
 
     Args:
         session: where to.
-        place: of the step, as `parse_place` reads it.
+        step: which one, as `parse_place` reads it.
         model: who is asked first in the new task.
         models: several, with commas between them; what these forks commit waits on their branches.
         note: added to the task's words.
@@ -198,22 +198,22 @@ def fork(session: Session, place: str, *, model: str | None = None, models: str 
     """
     if models and model:
         raise click.UsageError("give --model or --models, not both.")
-    task_id, attempt, step_no = parse_place(place)
+    task_id, attempt, step_no = parse_place(step)
     body: dict[str, Any] = {"attempt": attempt, "step_no": step_no, "note": note}
     body |= {"models": models.split(",")} if models else {"model": model or None}
-    made = session.post(
+    answer = session.post(
         f"/api/task/{task_id}/{'forks' if models else 'fork'}",
         {name: each for name, each in body.items() if each or each == 0},
     )
-    where = f"continues after step {made.step_no} of attempt {made.attempt} of task {made.source}"
-    forks = made.forks if models else [made]
+    where = f"continues after step {answer.step_no} of attempt {answer.attempt} of task {answer.source}"
+    forks = answer.forks if models else [answer]
     lines = [
         Cell(f"task {each.task_id} {each.status}, {where}{f', by {each.model}' if each.model else ''}")
         for each in forks
     ]
     if models:
         lines.append(Cell(f"none lands until you choose one: {format_command('integrate ID')}", Tone.DIM))
-    session.print(made, [Lines(lines=lines)])
+    session.print(answer, [Lines(lines=lines)])
     session.note_if_down("the task waits in the queue until it starts")
     return Exit.OK
 

@@ -114,15 +114,15 @@ class Views:
             ("spent", _format_spent(task)),
         )
 
-    def approvals(self, found: Any) -> list[Block]:
+    def approvals(self, answer: Any) -> list[Block]:
         """List the approvals; the questions stand below the table, because they must be read to their end."""
-        if not found.approvals:
+        if not answer.approvals:
             return [Lines(lines=[Cell("nothing needs your decision")])]
         rows = [
             cells(row.approval_id, row.task_id, cell(row.kind, Tone.WARN), self.at(row.asked_at), row.subject)
-            for row in found.approvals
+            for row in answer.approvals
         ]
-        questions = [Cell(line) for row in found.approvals for line in self._question(row)]
+        questions = [Cell(line) for row in answer.approvals for line in self._question(row)]
         table = Table(head=("id", "task", "kind", "asked", "subject"), rows=rows, spare=("kind",))
         return [table, Lines(lines=questions)]
 

@@ -89,10 +89,15 @@ def digest_of(places: Places, names: Collection[str]) -> str:
 def recall_access(places: Places) -> Access | None:
     """The access to a home whose settings were found sound as they are now; None where all have to be read."""
     try:
-        kept = json.loads(places.access_file.read_bytes())
-        found = kept["known"][digest_of(places, frozenset(kept["names"]))]
-        token = _owners_token(places, Origin(found[_TOKEN]))
-        return Access(places=places, flask_host=found["flask_host"], flask_port=found["flask_port"], api_token=token)
+        stored = json.loads(places.access_file.read_bytes())
+        sound_settings = stored["known"][digest_of(places, frozenset(stored["names"]))]
+        token = _owners_token(places, Origin(sound_settings[_TOKEN]))
+        return Access(
+            places=places,
+            flask_host=sound_settings["flask_host"],
+            flask_port=sound_settings["flask_port"],
+            api_token=token,
+        )
     except (OSError, ValueError, LookupError, TypeError):  # not there, not of this version, or not of these sources
         return None
 
@@ -110,8 +115,8 @@ def of_nothing_set(places: Places) -> Access | None:
 
 def names_in_code() -> frozenset[str]:
     """The names of all settings, and of some other fields, without importing them."""
-    found = (_FIELD.findall(path.read_text(encoding="utf-8")) for path in _CODE)
-    return frozenset(name for names in found for name in names) - _NO_SETTINGS
+    name_lists = (_FIELD.findall(path.read_text(encoding="utf-8")) for path in _CODE)
+    return frozenset(name for names in name_lists for name in names) - _NO_SETTINGS
 
 
 def remember(access: Access, names: Collection[str], digest: str, token: Origin) -> None:
@@ -128,10 +133,10 @@ def remember(access: Access, names: Collection[str], digest: str, token: Origin)
         in_use = access.places.db_path.exists()
         if token is Origin.DOTENV or not in_use or digest_of(access.places, names) != digest:
             return
-        found = {"flask_host": access.flask_host, "flask_port": access.flask_port, _TOKEN: token}
-        known = {**_read_known(file), digest: found}
-        kept = {"names": sorted(names), "known": dict(list(known.items())[-KEPT:])}
-        write_whole(file, json.dumps(kept), mode=OWNER_ALONE)
+        sound_settings = {"flask_host": access.flask_host, "flask_port": access.flask_port, _TOKEN: token}
+        settings_by_digest = {**_read_known(file), digest: sound_settings}
+        stored = {"names": sorted(names), "known": dict(list(settings_by_digest.items())[-KEPT:])}
+        write_whole(file, json.dumps(stored), mode=OWNER_ALONE)
 
 
 def _owners_token(places: Places, origin: Origin) -> str | None:

@@ -63,14 +63,14 @@ def describe(model: type[BaseSettings]) -> Mapping[str, Described]:
     }
 
 
-def plain(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """A value as JSON and YAML have it; a secret is none of theirs."""
     if isinstance(value, BaseModel):
         return value.model_dump()
     if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
+        return {key: to_json_value(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [plain(each) for each in value]
+        return [to_json_value(each) for each in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)  # JSON has no such number, and the settings read the word
     return None if isinstance(value, SecretStr) else str(value) if isinstance(value, Path) else value
@@ -91,7 +91,7 @@ def _describe(name: str, group: str, schema: Mapping[str, Any], field: FieldInfo
         most=value.get("maximum"),
         choices=tuple(value.get("enum", below.get("enum", ()))),
         optional=len(either) > 1,
-        default=plain(field.get_default(call_default_factory=True)),
+        default=to_json_value(field.get_default(call_default_factory=True)),
         takes=takes(field),
         by_hand=by_hand(field),
     )

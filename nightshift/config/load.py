@@ -97,8 +97,8 @@ class Settings(
         """The variables that the owner lets his agent have."""
         own = (self.openai_api_key, self.anthropic_api_key, self.gemini_api_key)
         keys = dict(zip(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), own, strict=True))
-        known = {name: key.get_secret_value() for name, key in keys.items() if key} | dict(os.environ)
-        return {name: known[name] for name in self.acp_variables if known.get(name)}
+        variables = {name: key.get_secret_value() for name, key in keys.items() if key} | dict(os.environ)
+        return {name: variables[name] for name in self.acp_variables if variables.get(name)}
 
     def forge_token(self, kind: str, host: str) -> str:
         """The token for a forge of this kind at this host; empty where there is none."""
@@ -121,8 +121,8 @@ class Settings(
     @property
     def _agents_keys(self) -> tuple[str, ...]:
         """The values in the environment of an agent that may be keys."""
-        found = self.acp_environment.items()
-        return tuple(value for name, value in found if _SECRET_NAME.search(name) or len(value) >= _LONG_VALUE)
+        variables = self.acp_environment.items()
+        return tuple(value for name, value in variables if _SECRET_NAME.search(name) or len(value) >= _LONG_VALUE)
 
     @property
     def _placeholder(self) -> str:
@@ -133,7 +133,7 @@ class Settings(
     @property
     def secrets(self) -> tuple[str, ...]:
         """The texts that must never be shown."""
-        found = (
+        secret_fields = (
             *(self.openai_api_key, self.anthropic_api_key, self.gemini_api_key, self.api_token),
             *(self.notify_secret, self.notify_url),
             *(self.github_token, self.gitlab_token, self.gitea_token, *self.forge_tokens.values()),
@@ -148,7 +148,9 @@ class Settings(
             hub and unquote(hub),
             os.environ.get("TEMPORAL_API_KEY", ""),
         )
-        return tuple(t for t in (*(s.get_secret_value() for s in found if s), *also) if t and t != self._placeholder)
+        return tuple(
+            t for t in (*(s.get_secret_value() for s in secret_fields if s), *also) if t and t != self._placeholder
+        )
 
 
 NAMES = frozenset(Settings.model_fields.keys() - Layout.__annotations__.keys())
@@ -238,13 +240,13 @@ def sources(places: Layout) -> Sources:
     if faults:
         raise ConfigError(faults)
     dotenv = DotEnvSettingsSource(Settings, env_file=places.dotenv_file, env_file_encoding="utf-8").env_vars
-    found = [
+    origin_names = [
         (Origin.FILE, in_file),
         (Origin.PAGE, page),
         (Origin.DOTENV, dotenv),
         (Origin.ENVIRONMENT, map(str.lower, os.environ)),
     ]
-    origins = {name: origin for origin, names in found for name in names if name in Settings.model_fields}
+    origins = {name: origin for origin, names in origin_names for name in names if name in Settings.model_fields}
     return Sources(in_file=in_file, page=page, origins=origins)
 
 

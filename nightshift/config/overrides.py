@@ -76,9 +76,9 @@ def change_overrides(
     return after
 
 
-def same(one: Any, other: Any) -> bool:
+def same(value: Any, other: Any) -> bool:
     """Whether two values are alike, whatever YAML may hold; 1, 1.0 and true differ."""
-    return repr(one) == repr(other)
+    return repr(value) == repr(other)
 
 
 class OverridesFile:

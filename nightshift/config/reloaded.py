@@ -30,9 +30,9 @@ class Reloaded:
     @property
     def sentence(self) -> str:
         """For the log and for the owner."""
-        told = [f"changed: {', '.join(self.changed)}"] if self.changed else []
+        parts = [f"changed: {', '.join(self.changed)}"] if self.changed else []
         if self.later:
-            told.append("after a restart: " + ", ".join(f"{each.name} (still {each.holds})" for each in self.later))
+            parts.append("after a restart: " + ", ".join(f"{each.name} (still {each.holds})" for each in self.later))
         if self.overruled:
-            told.append(f"{', '.join(self.overruled)}: {OVERRULED}")
-        return "settings read again; " + ("; ".join(told) or "nothing has changed")
+            parts.append(f"{', '.join(self.overruled)}: {OVERRULED}")
+        return "settings read again; " + ("; ".join(parts) or "nothing has changed")

@@ -136,7 +136,7 @@ class ModelRequest:
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
-    def place(self) -> tuple[int, int, int, int] | None:
+    def reply_key(self) -> tuple[int, int, int, int] | None:
         """The durable key of the reply, or None for a request outside a task."""
         return None if self.task_id is None else (self.task_id, self.attempt, self.step_no, self.call_no)
 

@@ -120,15 +120,15 @@ class UnknownStep(TaskError):
 class UnknownWorker(NightshiftError):
     """There is no worker of that name."""
 
-    def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"there is no worker {name}; there are: {', '.join(known) or 'none'}")
+    def __init__(self, name: str, worker_names: Sequence[str]) -> None:
+        super().__init__(f"there is no worker {name}; there are: {', '.join(worker_names) or 'none'}")
 
 
 class UnknownNode(NightshiftError):
     """There is no node of that name, or several."""
 
-    def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"there is no one node {name}; there are: {', '.join(known) or 'none'}")
+    def __init__(self, name: str, node_names: Sequence[str]) -> None:
+        super().__init__(f"there is no one node {name}; there are: {', '.join(node_names) or 'none'}")
 
 
 class IllegalMove(TaskError):
@@ -360,8 +360,8 @@ class ExtraMissing(NightshiftError):
 class UnknownExtra(NightshiftError):
     """There are no optional packages of this name."""
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"there is no extra {name!r}; known are {', '.join(known)}")
+    def __init__(self, name: str, extras: Iterable[str]) -> None:
+        super().__init__(f"there is no extra {name!r}; known are {', '.join(extras)}")
 
 
 class UnusableFile(NightshiftError):

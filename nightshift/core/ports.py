@@ -207,11 +207,11 @@ class Shell(Protocol):
 class ToolLog(Protocol):
     """Keeps what came of tool calls, so that none is run twice for one reply."""
 
-    def stored(self, place: ToolPlace) -> ToolRecord | None:
+    def stored(self, position: ToolPlace) -> ToolRecord | None:
         """Return the stored result of the call at this position, marked as replayed; None where there is none."""
         ...
 
-    async def save(self, place: ToolPlace, record: ToolRecord) -> None:
+    async def save(self, position: ToolPlace, record: ToolRecord) -> None:
         """Store it, with the change after it and an event, in one transaction; it is durable when this returns.
 
         Raises:

@@ -15,8 +15,10 @@ def program() -> str:
     """`nightshift` where that is this program; in a checkout that nobody linked under this name, `./cli.py`."""
     import shutil  # noqa: PLC0415 - brings all compressions along; a version or a help names no command
 
-    found = shutil.which(NAME)
-    if found and (Path(found).resolve() == SCRIPT or Path(found).parent == Path(sys.prefix) / "bin"):
+    program_path = shutil.which(NAME)
+    if program_path and (
+        Path(program_path).resolve() == SCRIPT or Path(program_path).parent == Path(sys.prefix) / "bin"
+    ):
         return NAME
     in_checkout = (SCRIPT.parent / "Makefile").exists()
     return f"./{SCRIPT.name}" if in_checkout else NAME

@@ -44,12 +44,12 @@ def parse(text: str) -> Span:
     Raises:
         ValueError: it is none; says what one looks like.
     """
-    found = _SPAN.fullmatch(text.strip())
-    if found is None:
+    match = _SPAN.fullmatch(text.strip())
+    if match is None:
         raise ValueError(f"{text!r} is no span of time; {EXAMPLE}")
     try:
-        start, end = _minutes(found["start"], _DAY_MINUTES - 1), _minutes(found["end"], _DAY_MINUTES)
-        days = _days(found["days"]) if found["days"] else frozenset(range(7))
+        start, end = _minutes(match["start"], _DAY_MINUTES - 1), _minutes(match["end"], _DAY_MINUTES)
+        days = _days(match["days"]) if match["days"] else frozenset(range(7))
     except ValueError as error:
         raise ValueError(f"{text!r}: {error}; {EXAMPLE}") from None
     if start == end:
@@ -120,12 +120,12 @@ def _minutes(text: str, most: int) -> int:
 
 
 def _days(text: str) -> frozenset[int]:
-    found = set[int]()
+    days = set[int]()
     for part in text.split(","):
         first, _, last = (word.strip() for word in part.partition("-"))
         start = _day(first)
-        found |= {(start + n) % 7 for n in range((_day(last) - start) % 7 + 1)} if last else {start}
-    return frozenset(found)
+        days |= {(start + n) % 7 for n in range((_day(last) - start) % 7 + 1)} if last else {start}
+    return frozenset(days)
 
 
 def _day(word: str) -> int:

@@ -62,5 +62,5 @@ class RepositoryStates:
 
     auto_push: bool
     at: datetime | None = None
-    found: tuple[RepositoryState, ...] = ()
+    repositories: tuple[RepositoryState, ...] = ()
     more: int = 0

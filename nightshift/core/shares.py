@@ -59,32 +59,32 @@ def wilson(share: Share, confidence: float = CONFIDENCE) -> Interval:
     return Interval(p, max(0.0, middle - half), min(1.0, middle + half))
 
 
-def difference(one: Share, other: Share, confidence: float = CONFIDENCE) -> Interval:
-    """The difference of two rates, `one` less `other`, by Newcombe's hybrid of their Wilson intervals.
+def difference(first: Share, other: Share, confidence: float = CONFIDENCE) -> Interval:
+    """The difference of two rates, `first` less `other`, by Newcombe's hybrid of their Wilson intervals.
 
     R. G. Newcombe, “Interval estimation for the difference between independent proportions”, Statistics in Medicine 17
     (1998), 873-890, method 10. A share of nothing counts as a half that may be anything.
     """
-    a, b = wilson(one, confidence), wilson(other, confidence)
+    a, b = wilson(first, confidence), wilson(other, confidence)
     middle = a.estimate - b.estimate
     low = middle - math.hypot(a.estimate - a.low, b.high - b.estimate)
     high = middle + math.hypot(a.high - a.estimate, b.estimate - b.low)
     return Interval(middle, max(-1.0, low), min(1.0, high))
 
 
-def mean_difference(one: Sequence[float], other: Sequence[float]) -> Interval | None:
-    """By how much the mean of `one` is higher, with its bootstrap interval; None where a group has fewer than `LEAST`.
+def mean_difference(first: Sequence[float], other: Sequence[float]) -> Interval | None:
+    """By how much the mean of `first` is higher, with its bootstrap interval; None: a group has fewer than `LEAST`.
 
     Percentile bootstrap: B. Efron, “Bootstrap methods: another look at the jackknife”, Annals of Statistics 7 (1979),
     1-26. The resampling has a fixed seed, so the same values give the same interval; its cost has a bound (`MANY`).
     """
-    if min(len(one), len(other)) < LEAST:
+    if min(len(first), len(other)) < LEAST:
         return None
     dice = random.Random(0)  # noqa: S311  no secret
-    a, b = _means(one, dice), _means(other, dice)
-    found = sorted(a() - b() for _ in range(_RESAMPLES))
+    a, b = _means(first, dice), _means(other, dice)
+    differences = sorted(a() - b() for _ in range(_RESAMPLES))
     cut = int((1 - CONFIDENCE) / 2 * _RESAMPLES)
-    return Interval(statistics.fmean(one) - statistics.fmean(other), found[cut], found[-cut - 1])
+    return Interval(statistics.fmean(first) - statistics.fmean(other), differences[cut], differences[-cut - 1])
 
 
 def _means(values: Sequence[float], dice: random.Random) -> Callable[[], float]:

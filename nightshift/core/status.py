@@ -238,10 +238,10 @@ def overall(status: DaemonStatus) -> Overall:
 
 def _overall(status: DaemonStatus) -> Overall:
     working = sum(worker.task_id is not None for worker in status.workers)
-    for found in (_offline(status), _describe_pause(status), _no_model(status)):
-        if found:
+    for overall in (_offline(status), _describe_pause(status), _no_model(status)):
+        if overall:
             running = f"{working} running" if working else ""
-            return _with(found, running, _asks(status))
+            return _with(overall, running, _asks(status))
     models = "no model" if lacks_model(status) else _beyond_the_engine(status)
     waiting = _put_off(status)
     text = f"Working {working}" if working else "" if status.approvals or waiting else "Idle"
@@ -287,8 +287,8 @@ def _describe_pause(status: DaemonStatus) -> Overall | None:
     if status.holds:
         # Several reasons end one by one; when all have ended is known where each of them says it.
         ends = [hold.until for hold in status.holds]
-        known = [end for end in ends if end is not None]
-        until = max(known) if len(known) == len(ends) else None
+        known_ends = [end for end in ends if end is not None]
+        until = max(known_ends) if len(known_ends) == len(ends) else None
         why = " ".join(map(_sentence, status.holds))
         return Overall(state=OverallState.PAUSED, text=status.holds[0].source.label, why=why, until=until)
     if status.budget is not None:
@@ -350,8 +350,8 @@ def _sentence(hold: PauseReason) -> str:
     return f"{hold.source.label}{reason}; tasks are started again {hold.lifted_by}."
 
 
-def _with(found: Overall, *others: str) -> Overall:
-    return replace(found, text=" · ".join(filter(None, (found.text, *others))))
+def _with(overall: Overall, *others: str) -> Overall:
+    return replace(overall, text=" · ".join(filter(None, (overall.text, *others))))
 
 
 def sandbox_in_brief(detail: str) -> tuple[str, ...]:

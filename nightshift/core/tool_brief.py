@@ -59,7 +59,7 @@ def _number(value: object) -> int:
 def _word(value: object) -> str:
     """A value as words; lists are those of their items, and what is off is not mentioned."""
     if isinstance(value, list):
-        return " ".join(_word(one) for one in value[:20])
+        return " ".join(_word(word) for word in value[:20])
     if value is None or isinstance(value, bool | dict):
         return ""
     return " ".join(str(value)[: 4 * MAX_CHARS].split())

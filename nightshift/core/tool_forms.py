@@ -58,24 +58,24 @@ def form_reports(data: object) -> Iterator[FormReport]:
 KnownForms = Mapping[ToolProtocol, FormCounts]
 
 
-def choose_form(protocols: Sequence[ToolProtocol], known: KnownForms) -> ToolProtocol:
+def choose_form(protocols: Sequence[ToolProtocol], form_counts: KnownForms) -> ToolProtocol:
     """The form in which a model is offered tools, where nobody says which.
 
     Args:
         protocols: those that its backend speaks, the usual one first; at least one.
-        known: what the model did with them.
+        form_counts: what the model did with them.
 
     Returns:
         The usual one, unless it is known to go wrong and another one goes better or is not known yet.
     """
     usual = protocols[0]
-    share = _share(known, usual)
+    share = _share(form_counts, usual)
     if share is None or share <= TOO_MANY_MALFORMED:
         return usual
-    return min(protocols, key=lambda one: (_share(known, one) or 0.0, one is not usual))
+    return min(protocols, key=lambda protocol: (_share(form_counts, protocol) or 0.0, protocol is not usual))
 
 
-def _share(known: KnownForms, protocol: ToolProtocol) -> float | None:
+def _share(form_counts: KnownForms, protocol: ToolProtocol) -> float | None:
     """The share of malformed replies where a form counts as known."""
-    counts = known.get(protocol, FormCounts())
+    counts = form_counts.get(protocol, FormCounts())
     return counts.malformed_share if counts.replies >= ENOUGH else None

@@ -34,13 +34,20 @@ def describe(specs: Sequence[ToolSpec]) -> str:
 
 def _describe_tool(spec: ToolSpec) -> str:
     lines = [f"## {spec.name}", "", spec.description]
-    lines += [f"- {one.name}{'' if one.required else ' (optional)'}: {one.description}" for one in spec.parameters]
+    lines += [
+        f"- {parameter.name}{'' if parameter.required else ' (optional)'}: {parameter.description}"
+        for parameter in spec.parameters
+    ]
     return "\n".join([*lines, "", _form(spec), ""])
 
 
 def _form(spec: ToolSpec) -> str:
     """The block of a call, with a placeholder for each argument that it needs."""
-    needed = {one.name: placeholder(one) for one in spec.parameters if one.required or one.name in spec.body}
+    needed = {
+        parameter.name: placeholder(parameter)
+        for parameter in spec.parameters
+        if parameter.required or parameter.name in spec.body
+    }
     return block(ToolCall(name=spec.name, arguments=needed), spec)
 
 
@@ -92,22 +99,22 @@ def as_text(messages: Iterable[Message], specs: Sequence[ToolSpec]) -> tuple[Mes
     The system prompt gets the description of the tools. Results that follow each other become one turn, as does what
     the user says then: the chat templates of some models refuse two turns of the user's in a row.
     """
-    known, found = {spec.name: spec for spec in specs}, list[Message]()
+    specs_by_name, new_messages = {spec.name: spec for spec in specs}, list[Message]()
     for message in messages:
         if message.role in {"tool", "user"}:
-            _append_to_user(found, message)
+            _append_to_user(new_messages, message)
         elif message.tool_calls:
-            blocks = [block(call, known.get(call.name)) for call in message.tool_calls]
-            found.append(Message(role="assistant", text="\n\n".join(filter(str.strip, (message.text, *blocks)))))
+            blocks = [block(call, specs_by_name.get(call.name)) for call in message.tool_calls]
+            new_messages.append(Message(role="assistant", text="\n\n".join(filter(str.strip, (message.text, *blocks)))))
         else:
-            found.append(message)
-    if found and found[0].role == "system" and specs:
-        found[0] = replace(found[0], text=f"{found[0].text.rstrip()}\n\n{describe(specs)}")
-    return tuple(found)
+            new_messages.append(message)
+    if new_messages and new_messages[0].role == "system" and specs:
+        new_messages[0] = replace(new_messages[0], text=f"{new_messages[0].text.rstrip()}\n\n{describe(specs)}")
+    return tuple(new_messages)
 
 
-def _append_to_user(found: list[Message], message: Message) -> None:
-    if found and found[-1].role == "user":
-        found[-1] = replace(found[-1], text=f"{found[-1].text.rstrip()}\n\n{message.text}")
+def _append_to_user(messages: list[Message], message: Message) -> None:
+    if messages and messages[-1].role == "user":
+        messages[-1] = replace(messages[-1], text=f"{messages[-1].text.rstrip()}\n\n{message.text}")
     else:
-        found.append(Message(role="user", text=message.text))
+        messages.append(Message(role="user", text=message.text))

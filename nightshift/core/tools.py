@@ -45,8 +45,11 @@ class ToolSpec:
             return {"type": "object", "properties": {}, **self.input_schema}
         return {
             "type": "object",
-            "properties": {one.name: {"type": one.type, "description": one.description} for one in self.parameters},
-            "required": [one.name for one in self.parameters if one.required],
+            "properties": {
+                parameter.name: {"type": parameter.type, "description": parameter.description}
+                for parameter in self.parameters
+            },
+            "required": [parameter.name for parameter in self.parameters if parameter.required],
             "additionalProperties": False,
         }
 
@@ -66,7 +69,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPlace:
-    """Position of a call: that of the reply that made it (`ModelRequest.place`), and its number in that reply."""
+    """Position of a call: that of the reply that made it (`ModelRequest.reply_key`), and its number in that reply."""
 
     task_id: int
     attempt: int

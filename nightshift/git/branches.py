@@ -13,7 +13,7 @@ TRIES = 50
 """How often a compare-and-swap that others keep winning is tried again, or another name, before it is an error."""
 
 
-def attach(found: Repository, workspace: Workspace, made: str) -> str:
+def attach(repository: Repository, workspace: Workspace, commit: str) -> str:
     """Put a commit on the task's branch, or on the first other name that is free; gives the branch's name.
 
     A name is not free where another task's or home's commit, or a branch of the owner's, has it or lies below it.
@@ -22,16 +22,16 @@ def attach(found: Repository, workspace: Workspace, made: str) -> str:
         ReferenceLocked: a lock is in the way.
         GitError: there is no free name, or git refuses.
     """
-    refusals, is_draft = list[str](), is_draft_of(found, made, workspace)
-    for name in _branch_names(workspace.branch, found.home):
+    refusals, is_draft = list[str](), is_draft_of(repository, commit, workspace)
+    for name in _branch_names(workspace.branch, repository.home):
         full = f"refs/heads/{name}"
-        if not (refused := found.move((full, made, None))):
+        if not (refused := repository.move((full, commit, None))):
             return name
-        held = found.resolve(full)[0]
-        is_free = held is not None and may_move(found, full, held, workspace)
-        if is_draft and held and not is_draft_of(found, held, workspace):
+        held = repository.resolve(full)[0]
+        is_free = held is not None and may_move(repository, full, held, workspace)
+        if is_draft and held and not is_draft_of(repository, held, workspace):
             is_free = False
-        if is_free and not found.move((full, made, held)):
+        if is_free and not repository.move((full, commit, held)):
             return name
         refusals.append(refused)
     raise GitError(f"branch {workspace.branch} could not be made: {refusals[0]}")
@@ -46,40 +46,40 @@ def _branch_names(branch: str, home: str) -> Iterator[str]:
     yield from (f"{branch}-{number}" for number in range(2, TRIES))
 
 
-def may_move(found: Repository, branch: str, held: str, workspace: Workspace) -> bool:
+def may_move(repository: Repository, branch: str, held: str, workspace: Workspace) -> bool:
     """Tell whether a branch that holds this commit is the task's, and nobody looks at it."""
-    made_by_task = is_ours(found, held, workspace) or is_draft_of(found, held, workspace)
-    return made_by_task and not find_checkout(found, branch)
+    made_by_task = is_ours(repository, held, workspace) or is_draft_of(repository, held, workspace)
+    return made_by_task and not find_checkout(repository, branch)
 
 
-def is_ours(found: Repository, commit: str, workspace: Workspace) -> bool:
+def is_ours(repository: Repository, commit: str, workspace: Workspace) -> bool:
     """Tell whether the commit is this task's result; a draft is not."""
-    return mark_of(_read_message(found, commit, workspace)) == workspace.named
+    return mark_of(_read_message(repository, commit, workspace)) == workspace.named
 
 
-def is_draft_of(found: Repository, commit: str, workspace: Workspace) -> bool:
+def is_draft_of(repository: Repository, commit: str, workspace: Workspace) -> bool:
     """Tell whether the commit is a draft of this task."""
-    return draft_of(_read_message(found, commit, workspace)) == workspace.named
+    return draft_of(_read_message(repository, commit, workspace)) == workspace.named
 
 
-def _read_message(found: Repository, commit: str, workspace: Workspace) -> str:
+def _read_message(repository: Repository, commit: str, workspace: Workspace) -> str:
     """The message of a commit of this home that is no older than the task, else nothing.
 
     Git's times have no fractions of a second. The number of a task counts within its home alone; a task that several
     nodes share has the same mark on each.
     """
-    raw = found.read_commit(commit)
+    raw = repository.read_commit(commit)
     message = raw.message.decode("utf-8", "replace")
     young = workspace.since is None or raw.committed_at >= workspace.since.replace(microsecond=0)
-    counts = young and (not workspace.named.isdigit() or is_of_home(found, message))
+    counts = young and (not workspace.named.isdigit() or is_of_home(repository, message))
     return message if counts else ""
 
 
-def is_of_home(found: Repository, message: str) -> bool:
+def is_of_home(repository: Repository, message: str) -> bool:
     """Tell whether a daemon of this home made a commit.
 
     One that names no home, as version 0.1.0 made them, counts in the daemon's own repository only: there is no other
     home that works there, while the owner's repositories may be worked on by several.
     """
     home = home_of(message)
-    return home == found.home or (found.is_own and not home)
+    return home == repository.home or (repository.is_own and not home)

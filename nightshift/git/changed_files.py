@@ -15,13 +15,13 @@ _FORM = "--format=%x1e%H%x1f%P%x1f%ct%x1f%B%x1f"
 _BEGIN = re.compile(rb"\x1e(?=[0-9a-f]{40,64}\x1f)")
 
 
-def walk(found: Repository, start: str, most: int) -> Iterator[ChangingCommit]:
+def walk(repository: Repository, start: str, most: int) -> Iterator[ChangingCommit]:
     """The newest commits that `start` (full id) reaches, newest first; a merge has no files.
 
     In the repository itself: its view takes all files for binary ones and would count no lines.
     """
     form = ("--no-renames", "--no-ext-diff", "--no-textconv", "--no-notes", "--numstat", "-z", _FORM)
-    out = found.git("log", *form, f"--max-count={most}", start, "--", timeout_s=_WALK_S).out
+    out = repository.git("log", *form, f"--max-count={most}", start, "--", timeout_s=_WALK_S).out
     return map(_commit, _BEGIN.split(out)[1:])
 
 

@@ -10,7 +10,7 @@ from nightshift.git.objects import differences
 from nightshift.git.repository import Repository
 
 
-def show_tip(found: Repository, before: str) -> str | None:
+def show_tip(repository: Repository, before: str) -> str | None:
     """Take the files of the daemon's own repository from the tip shown last to that of main; gives the reason why not.
 
     `git apply --index` changes nothing at all unless index and file hold just what the patch expects at every path it
@@ -18,24 +18,26 @@ def show_tip(found: Repository, before: str) -> str | None:
     visitor committed himself, the start is the commit that his index holds. The commands run in the view, on the
     repository's index and files.
     """
-    if (found.common / "HEAD").read_text().strip() != f"ref: {MAIN}":
+    if (repository.common / "HEAD").read_text().strip() != f"ref: {MAIN}":
         return "another branch is checked out there"
-    marker, tip = found.common / "nightshift" / "shown", found.resolve(MAIN)[0] or ""
-    files = found.view.over(found.root, GIT_INDEX_FILE=str(found.common / "index"), GIT_WORK_TREE=str(found.root))
-    refused = _apply(found, files, marker.read_text() if marker.exists() else before, tip)
+    marker, tip = repository.common / "nightshift" / "shown", repository.resolve(MAIN)[0] or ""
+    files = repository.view.over(
+        repository.root, GIT_INDEX_FILE=str(repository.common / "index"), GIT_WORK_TREE=str(repository.root)
+    )
+    refused = _apply(repository, files, marker.read_text() if marker.exists() else before, tip)
     if refused:
         files.ask("update-index", "-q", "--refresh")
         start = _find_indexed(files, tip)
-        refused = _apply(found, files, start, tip) if start else refused
+        refused = _apply(repository, files, start, tip) if start else refused
     if not refused:
         marker.write_text(tip)
     return refused or None
 
 
-def _apply(found: Repository, files: Git, start: str, tip: str) -> str:
+def _apply(repository: Repository, files: Git, start: str, tip: str) -> str:
     try:
-        old, new = (found.read_commit(each).tree for each in (start, tip))
-        patch = protocol.patch(differences(old, new, found.reader.tree))
+        old, new = (repository.read_commit(each).tree for each in (start, tip))
+        patch = protocol.patch(differences(old, new, repository.reader.tree))
     except GitError as error:
         return str(error)
     answer = files.ask("apply", "--index", "--whitespace=nowarn", stdin=patch) if patch else None

@@ -79,7 +79,7 @@ class Git:
             GitKilled: it was ended by a signal that nobody here sent.
             GitError: it did not end in time, or could not be started.
         """
-        with self._store_lock.shared() if self._store_lock else contextlib.nullcontext():
+        with self._store_lock.share() if self._store_lock else contextlib.nullcontext():
             process = self.start(*args)
             try:
                 out, error = communicate(process, stdin, timeout_s)

@@ -21,19 +21,19 @@ class NewObjects:
         load: gives the bytes of a tree that is stored already.
 
     Attributes:
-        made: ids and what they stand for, with git's head of type and size.
+        objects: ids and what they stand for, with git's head of type and size.
     """
 
     def __init__(self, id_format: IdFormat, load: Callable[[str], bytes]) -> None:
         self._id_format, self._load = id_format, load
         self._id_bytes = 32 if id_format == "sha256" else 20
-        self.made: dict[str, bytes] = {}
+        self.objects: dict[str, bytes] = {}
 
     def add(self, kind: ObjectKind, data: bytes) -> str:
         """Take one in; gives its id."""
         stored = with_head(kind, data)
         id_ = id_of(stored, self._id_format)
-        self.made[id_] = stored
+        self.objects[id_] = stored
         return id_
 
     def tree(self, root: str, edits: Iterable[Edit]) -> str:
@@ -60,21 +60,21 @@ class NewObjects:
         if RUN[self._id_bytes].match(raw).end() != len(raw):  # type: ignore[union-attr] # none at all matches too
             raise GitError(f"the tree {root} is no tree of git's")
         here, below = dict[bytes, bytes](), defaultdict[bytes, dict[bytes, tuple[bytes, bytes] | None]](dict)
-        for path, one in edits.items():
+        for path, edit in edits.items():
             name, is_below, rest = path.partition(b"/")
             if is_below:
-                below[name][rest] = one
+                below[name][rest] = edit
             else:
-                here[name] = b"" if one is None else b"%s %s\0%s" % (one[0], name, one[1])
+                here[name] = b"" if edit is None else b"%s %s\0%s" % (edit[0], name, edit[1])
         for name, inside in below.items():
-            start, end = self._place(raw, name, is_folder=True)
+            start, end = self._find_entry(raw, name, is_folder=True)
             now = self._tree(raw[end - self._id_bytes : end].hex() if end > start else "", inside)
             if now or not here.get(name):  # else the file takes the folder's place
                 here[name] = b"%s %s\0%s" % (_FOLDER, name, bytes.fromhex(now)) if now else b""
         splices = list[tuple[int, bytes, int, bytes]]()
         for name, entry in here.items():
             for is_folder in (False, True):
-                start, end = self._place(raw, name, is_folder=is_folder)
+                start, end = self._find_entry(raw, name, is_folder=is_folder)
                 new = entry if entry.startswith(_FOLDER + b" ") == is_folder else b""
                 splices.append((start, sort_key(name, is_folder=is_folder), end, new))
         parts, at = list[bytes](), 0
@@ -84,17 +84,17 @@ class NewObjects:
         data = b"".join((*parts, raw[at:]))
         return self.add("tree", data) if data else ""
 
-    def _place(self, raw: bytes, name: bytes, *, is_folder: bool) -> tuple[int, int]:
+    def _find_entry(self, raw: bytes, name: bytes, *, is_folder: bool) -> tuple[int, int]:
         """Find an entry in a tree object: its start and its end, which are equal where the entry would be inserted."""
         entry, run = ENTRY[self._id_bytes], RUN[self._id_bytes]
         wanted, low, high = sort_key(name, is_folder=is_folder), 0, len(raw)
         while low < high:
             middle = run.match(raw, low, (low + high) // 2).end()  # type: ignore[union-attr] # none at all matches too
-            found = entry.match(raw, middle)
-            if found is None or sort_key(found[2], is_folder=found[1] == _FOLDER) >= wanted:
+            match = entry.match(raw, middle)
+            if match is None or sort_key(match[2], is_folder=match[1] == _FOLDER) >= wanted:
                 high = middle
             else:
-                low = found.end()
-        found = entry.match(raw, low)
-        is_it = found is not None and found[2] == name and (found[1] == _FOLDER) == is_folder
-        return low, found.end() if found and is_it else low
+                low = match.end()
+        match = entry.match(raw, low)
+        is_it = match is not None and match[2] == name and (match[1] == _FOLDER) == is_folder
+        return low, match.end() if match and is_it else low

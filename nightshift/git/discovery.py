@@ -49,10 +49,10 @@ class Place:
     def config_stamp(self) -> tuple[int, int]:
         """The inode and the time (ns) of the repository's own file of configuration, which git replaces as a whole."""
         try:
-            found = (self.common / "config").stat()
+            status = (self.common / "config").stat()
         except OSError:
             return 0, 0
-        return found.st_ino, found.st_mtime_ns
+        return status.st_ino, status.st_mtime_ns
 
     @property
     def id_format(self) -> IdFormat:
@@ -74,15 +74,15 @@ def resolve_given(repo: str) -> Path:
     return path.resolve()
 
 
-def refuse_unusable(place: Place) -> None:
+def refuse_unusable(location: Place) -> None:
     """Refuse what cannot be worked in, also for its configuration; raises GitError for the field `repo`."""
-    configuration = place.configuration
-    if place.bare:
-        raise GitError(f"repo: {place.root} is a bare repository; give a checkout of it")
-    if why := _find_foreign(place, configuration):
+    configuration = location.configuration
+    if location.bare:
+        raise GitError(f"repo: {location.root} is a bare repository; give a checkout of it")
+    if why := _find_foreign(location, configuration):
         raise GitError(f"repo: {why}")
-    if not all(os.access(place.common / name, os.W_OK) for name in ("objects", "refs")):
-        raise GitError(f"repo: {place.root} may not be written by the user that Nightshift runs as")
+    if not all(os.access(location.common / name, os.W_OK) for name in ("objects", "refs")):
+        raise GitError(f"repo: {location.root} may not be written by the user that Nightshift runs as")
 
 
 def discover(path: Path, environ: Mapping[str, str]) -> Place:
@@ -131,30 +131,30 @@ def _is_root(folder: Path) -> bool:
     return (folder / ".git").exists() or all((folder / name).exists() for name in ("HEAD", "objects", "refs"))
 
 
-def base_of(found: Repository, base: str | None) -> tuple[str, str | None]:
+def base_of(repository: Repository, base: str | None) -> tuple[str, str | None]:
     """The commit a task starts from, and the branch it is the tip of."""
-    head = MAIN if found.is_own else found.git.ask("symbolic-ref", "--quiet", "HEAD").text
+    head = MAIN if repository.is_own else repository.git.ask("symbolic-ref", "--quiet", "HEAD").text
     name = base.removeprefix("refs/heads/") if base else head.removeprefix("refs/heads/")
     if "\n" in name:
         raise GitError("base: must be one line")
-    branch, other, clash = found.resolve(f"refs/heads/{name or '@'}", base or "HEAD", CLASHING_BRANCH)
+    branch, other, clash = repository.resolve(f"refs/heads/{name or '@'}", base or "HEAD", CLASHING_BRANCH)
     if clash:
-        raise GitError(clash_of(found.root))
+        raise GitError(clash_of(repository.root))
     if branch:
         return branch, f"refs/heads/{name}"
     if other:
         return other, None
     if base:
-        raise GitError(f"base: there is no branch, tag or commit {base!r} in {found.root}")
-    raise GitError(explain_no_commit(found.git, found.root))
+        raise GitError(f"base: there is no branch, tag or commit {base!r} in {repository.root}")
+    raise GitError(explain_no_commit(repository.git, repository.root))
 
 
 def explain_no_commit(git: Git, root: Path) -> str:
     """Tell why nothing of a checkout's HEAD can be read: there is no commit yet, or git names the damage."""
-    said = git.ask("log", "-1", "--no-show-signature", timeout_s=LOOK_S).error
-    if "does not have any commits yet" in said:
+    error = git.ask("log", "-1", "--no-show-signature", timeout_s=LOOK_S).error
+    if "does not have any commits yet" in error:
         return f"repo: {root} has no commit yet; make a first one, or name a base"
-    return f"repo: the commit that is checked out in {root} cannot be read; git says: {said or 'nothing'}"
+    return f"repo: the commit that is checked out in {root} cannot be read; git says: {error or 'nothing'}"
 
 
 def clash_of(root: Path) -> str:
@@ -176,12 +176,12 @@ def refuse_submodule_folder(given: Path, root: Path, tree: GitTree) -> None:
                 )
 
 
-def _find_foreign(place: Place, configuration: Configuration) -> str | None:
+def _find_foreign(location: Place, configuration: Configuration) -> str | None:
     """Tell why a repository may not be worked in for the sake of its owner; None where it may."""
-    owner, user = place.common.stat().st_uid, os.geteuid()
-    if owner == user or configuration.is_safe(place.root):
+    owner, user = location.common.stat().st_uid, os.geteuid()
+    if owner == user or configuration.is_safe(location.root):
         return None
     return (
-        f"{place.root} belongs to another user (uid {owner}; Nightshift runs as uid {user}); run Nightshift as its "
-        f"owner, or say that it is safe with `git config --global --add safe.directory {place.root}`"
+        f"{location.root} belongs to another user (uid {owner}; Nightshift runs as uid {user}); run Nightshift as its "
+        f"owner, or say that it is safe with `git config --global --add safe.directory {location.root}`"
     )

@@ -20,7 +20,7 @@ UPLOAD_PACK = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false upload-pa
 """How the other end is started when it is a folder on this machine: its hooks would run as the daemon."""
 
 
-def fetch(found: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str:
+def fetch(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str:
     """Fetch a branch (short name) from where a push would go; the name under which it is here now.
 
     It starts from the view, as a push does. Where there is no remote, or no such branch, the name is empty.
@@ -28,51 +28,51 @@ def fetch(found: Repository, branch: str, env: Mapping[str, str], timeout_s: flo
     Raises:
         GitError: the other end could not be asked, or not in time.
     """
-    url, here = found.configuration().remote_url, f"{FETCHED}{branch}"
+    url, here = repository.configuration().remote_url, f"{FETCHED}{branch}"
     if not url:
         return ""
     if fault := protocol.url_fault(url):
         raise GitError(f"{branch} was not fetched: {fault}")
-    git = _git(found, env)
+    git = _git(repository, env)
     other_end = (f"--upload-pack={UPLOAD_PACK}",) if protocol.is_local(url) else ()
     there = git("ls-remote", *other_end, "--", url, f"refs/heads/{branch}", timeout_s=timeout_s).text.split()
     if not there:
         return ""
-    known, local = found.resolve(here, f"refs/heads/{branch}")
-    if known != there[0]:
-        tips = [f"--negotiation-tip={each}" for each in (known, local) if each]
+    before, local = repository.resolve(here, f"refs/heads/{branch}")
+    if before != there[0]:
+        tips = [f"--negotiation-tip={each}" for each in (before, local) if each]
         arrived = f"refs/fetched/{branch}"
         wanted = f"+refs/heads/{branch}:{arrived}"
         git("fetch", *FETCH_OPTIONS, *tips, *other_end, "--", url, wanted, timeout_s=timeout_s)
         newest = git("rev-parse", "--verify", "--quiet", arrived).text
-        if refused := found.move((here, newest, known)):
+        if refused := repository.move((here, newest, before)):
             raise GitError(f"{branch} was fetched, but {here} could not be moved: {refused}")
     return here
 
 
-def fetch_object(found: Repository, name: str, env: Mapping[str, str], timeout_s: float) -> None:
+def fetch_object(repository: Repository, name: str, env: Mapping[str, str], timeout_s: float) -> None:
     """Fetch what a reference of ours at the remote names; no reference here moves.
 
     Raises:
         GitError: the other end could not be asked, or has no such reference.
     """
-    url = found.configuration().remote_url or ""
+    url = repository.configuration().remote_url or ""
     if fault := protocol.url_fault(url):
         raise GitError(f"{name} was not fetched: {fault}")
     other_end = (f"--upload-pack={UPLOAD_PACK}",) if protocol.is_local(url) else ()
-    _git(found, env)("fetch", *FETCH_OPTIONS, *other_end, "--", url, name, timeout_s=timeout_s)
+    _git(repository, env)("fetch", *FETCH_OPTIONS, *other_end, "--", url, name, timeout_s=timeout_s)
 
 
-def _git(found: Repository, env: Mapping[str, str]) -> Git:
+def _git(repository: Repository, env: Mapping[str, str]) -> Git:
     objects = {
-        "GIT_OBJECT_DIRECTORY": str(found.common / "objects"),
-        "GIT_SHALLOW_FILE": str(found.common / "shallow"),
+        "GIT_OBJECT_DIRECTORY": str(repository.common / "objects"),
+        "GIT_SHALLOW_FILE": str(repository.common / "shallow"),
     }
     return Git(
-        found.view.folder,
+        repository.view.folder,
         {**env, **objects},
         _SETTINGS,
-        cwd=found.root,
-        store_lock=found.storing,
-        processes=found.git.processes,
+        cwd=repository.root,
+        store_lock=repository.storing,
+        processes=repository.git.processes,
     )

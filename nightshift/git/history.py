@@ -13,97 +13,102 @@ from nightshift.git.reverting import find_revert
 NOTES = "refs/notes/nightshift"
 
 
-def commit_of(found: Repository, workspace: Workspace) -> Commit | None:
+def commit_of(repository: Repository, workspace: Workspace) -> Commit | None:
     """The task's commit: on its branch, or else in the target's history; None when it made none.
 
     One that was taken back is none: whoever works on the task again has to make another.
     """
-    tip = found.resolve(workspace.target)[0] if workspace.target else None
+    tip = repository.resolve(workspace.target)[0] if workspace.target else None
 
     def counts(id_: str) -> bool:
-        return is_ours(found, id_, workspace) and not (tip and find_revert(found, id_, tip))
+        return is_ours(repository, id_, workspace) and not (tip and find_revert(repository, id_, tip))
 
     pattern = f"refs/heads/agent/{workspace.named}-*"
-    for line in found.git("for-each-ref", "--format=%(objectname) %(refname)", pattern).text.splitlines():
+    for line in repository.git("for-each-ref", "--format=%(objectname) %(refname)", pattern).text.splitlines():
         id_, _, name = line.partition(" ")
         if counts(id_):
-            return _describe(found, id_, name.removeprefix("refs/heads/"))
-    return find_landed(found, workspace)
+            return _describe(repository, id_, name.removeprefix("refs/heads/"))
+    return find_landed(repository, workspace)
 
 
-def find_landed(found: Repository, workspace: Workspace) -> Commit | None:
+def find_landed(repository: Repository, workspace: Workspace) -> Commit | None:
     """The task's commit in the target's history, whoever put it there; None when there is none that still stands."""
-    tip = found.resolve(workspace.target)[0] if workspace.target else None
+    tip = repository.resolve(workspace.target)[0] if workspace.target else None
     since = [f"--since={int(workspace.since.timestamp()) - 1}"] if workspace.since else []
     grep = ("log", "--format=%H", "--fixed-strings", f"--grep=Task: {workspace.named}", *since)
-    candidates = found.view(*grep, tip).text.split() if tip else []
+    candidates = repository.view(*grep, tip).text.split() if tip else []
     ours = next(
-        (id_ for id_ in candidates if is_ours(found, id_, workspace) and not find_revert(found, id_, tip or "")), None
+        (
+            id_
+            for id_ in candidates
+            if is_ours(repository, id_, workspace) and not find_revert(repository, id_, tip or "")
+        ),
+        None,
     )
-    return _describe(found, ours, workspace.branch) if ours else None
+    return _describe(repository, ours, workspace.branch) if ours else None
 
 
-def facts(found: Repository, commit: str) -> CommitFacts:
+def facts(repository: Repository, commit: str) -> CommitFacts:
     """A commit (full id) as git stores it."""
-    raw = found.read_commit(commit)
+    raw = repository.read_commit(commit)
     message = raw.message.decode("utf-8", "replace")
     return CommitFacts(id=commit, tree=raw.tree, parents=raw.parents, message=message)
 
 
-def contains(found: Repository, tip: str, commit: str) -> bool:
+def contains(repository: Repository, tip: str, commit: str) -> bool:
     """Tell whether the history of `tip` holds the commit."""
-    answer = found.view.ask("merge-base", "--is-ancestor", commit, tip)
+    answer = repository.view.ask("merge-base", "--is-ancestor", commit, tip)
     if answer.code not in {0, 1}:
         raise GitError(f"git merge-base failed: {answer.error}")
     return answer.code == 0
 
 
-def newest(found: Repository, start: str, limit: int) -> tuple[LogLine, ...]:
+def newest(repository: Repository, start: str, limit: int) -> tuple[LogLine, ...]:
     """The newest commits that `start` (full id) reaches, newest first."""
     form = "--format=%H%x1f%ct%x1f%an%x1f%B"
-    text = found.view("log", "-z", f"--max-count={limit}", form, start).out.decode("utf-8", "replace")
-    return tuple(protocol.log_line(entry, found.home) for entry in text.split("\0") if entry)
+    text = repository.view("log", "-z", f"--max-count={limit}", form, start).out.decode("utf-8", "replace")
+    return tuple(protocol.log_line(entry, repository.home) for entry in text.split("\0") if entry)
 
 
-def touching(found: Repository, tip: str, path: str) -> frozenset[str]:
+def touching(repository: Repository, tip: str, path: str) -> frozenset[str]:
     """The ids of all commits in the history of `tip` that changed a path."""
-    return frozenset(found.view("log", "--format=%H", "--no-renames", tip, "--", path).out.decode("ascii").split())
+    return frozenset(repository.view("log", "--format=%H", "--no-renames", tip, "--", path).out.decode("ascii").split())
 
 
-def write_note(found: Repository, commit: str, text: str, committer: bytes) -> None:
+def write_note(repository: Repository, commit: str, text: str, committer: bytes) -> None:
     """Put a text beside a commit, in the place of an earlier one.
 
     Raises:
         ReferenceLocked: the notes are locked.
         GitError: it could not be stored.
     """
-    edits, tip, refused = protocol.note_edits(commit, text), found.resolve(NOTES)[0], ""
+    edits, tip, refused = protocol.note_edits(commit, text), repository.resolve(NOTES)[0], ""
     for _ in range(TRIES):
         note = RawCommit(
-            tree=found.read_commit(tip).tree if tip else "",
+            tree=repository.read_commit(tip).tree if tip else "",
             parents=(tip,) if tip else (),
             author=committer,
             committer=committer,
             message=b"Evidence\n",
         )
-        if not (refused := found.move((NOTES, found.write_commit(note, edits), tip), reflog=False)):
+        if not (refused := repository.move((NOTES, repository.write_commit(note, edits), tip), reflog=False)):
             return
-        before, tip = tip, found.resolve(NOTES)[0]
+        before, tip = tip, repository.resolve(NOTES)[0]
         if tip == before:
             break
     raise GitError(f"the note on {commit} could not be stored: {refused}")
 
 
-def read_note(found: Repository, commit: str) -> str | None:
+def read_note(repository: Repository, commit: str) -> str | None:
     """Read the note on a commit (full id), written by `write_note` or by git itself; None where there is none."""
-    tip = found.resolve(NOTES)[0]
-    root = found.read_commit(tip).tree if tip else None
+    tip = repository.resolve(NOTES)[0]
+    root = repository.read_commit(tip).tree if tip else None
     for path in protocol.note_paths(commit):
-        if root and (blob := find(root, path, found.reader.tree)):
-            return found.reader.get(blob)[1].decode("utf-8", "replace")
+        if root and (blob := find(root, path, repository.reader.tree)):
+            return repository.reader.get(blob)[1].decode("utf-8", "replace")
     return None
 
 
-def _describe(found: Repository, id_: str, branch: str) -> Commit:
-    raw = found.read_commit(id_)
+def _describe(repository: Repository, id_: str, branch: str) -> Commit:
+    raw = repository.read_commit(id_)
     return Commit(id=id_, tree=raw.tree, branch=branch, parent=raw.parents[0] if raw.parents else "")

@@ -58,22 +58,25 @@ class RepositoryMaintenance:
     def __init__(self, repositories: Repositories) -> None:
         self._repositories = repositories
 
-    def stored(self) -> Stored:
+    def count_objects(self) -> Stored:
         """Count the repository's objects, loose and packed."""
         lines = self._own().git("count-objects", "-v").text.splitlines()
-        found = {name: int(value) for name, _, value in (line.partition(": ") for line in lines) if value.isdigit()}
-        self._own().store.loose_bytes = found["size"] << 10
+        counts = {name: int(value) for name, _, value in (line.partition(": ") for line in lines) if value.isdigit()}
+        self._own().store.loose_bytes = counts["size"] << 10
         return Stored(
-            loose=found["count"], packed=found["in-pack"], packs=found["packs"], kb=found["size"] + found["size-pack"]
+            loose=counts["count"],
+            packed=counts["in-pack"],
+            packs=counts["packs"],
+            kb=counts["size"] + counts["size-pack"],
         )
 
     def loose_bytes(self) -> int:
         """Return the bytes that loose objects take on the disk: counted once, then raised by what is stored."""
-        known = self._own().store.loose_bytes
-        if known is None:
-            self.stored()
-            known = self._own().store.loose_bytes
-        return known or 0
+        size = self._own().store.loose_bytes
+        if size is None:
+            self.count_objects()
+            size = self._own().store.loose_bytes
+        return size or 0
 
     def pack(self) -> None:
         """Pack loose objects and small packs, references and the graph of commits; safe at any time.
@@ -106,10 +109,12 @@ class RepositoryMaintenance:
         own = self._own()
         merged = set(own.git("for-each-ref", "--format=%(refname)", f"--merged={MAIN}", _AGENT).text.splitlines())
         lines = own.git("for-each-ref", "--format=%(objectname) %(refname)", _AGENT).text.splitlines()
-        found = ((name, commit, _BRANCH.fullmatch(name)) for commit, _, name in (each.partition(" ") for each in lines))
+        matches = (
+            (name, commit, _BRANCH.fullmatch(name)) for commit, _, name in (each.partition(" ") for each in lines)
+        )
         return [
             Branch(name=name, commit=commit, task_id=int(match[1]), integrated=name in merged)
-            for name, commit, match in found
+            for name, commit, match in matches
             if match
         ]
 

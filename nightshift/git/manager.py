@@ -127,15 +127,15 @@ class GitManager:
         Raises:
             GitError: one of these cannot be used; the message names the field and how to mend it.
         """
-        found = self._repositories.find(repo)
-        commit, target = base_of(found, base)
-        tree = found.tree(commit)
+        repository = self._repositories.find(repo)
+        commit, target = base_of(repository, base)
+        tree = repository.tree(commit)
         if repo is not None:
-            refuse_submodule_folder(Path(repo).expanduser().resolve(), found.root, tree)
+            refuse_submodule_folder(Path(repo).expanduser().resolve(), repository.root, tree)
         return Workspace(
-            repo=found.root,
-            git_dir=found.git.folder,
-            is_own=found.is_own,
+            repo=repository.root,
+            git_dir=repository.git.folder,
+            is_own=repository.is_own,
             task_id=task_id,
             base=commit,
             target=target,
@@ -159,8 +159,8 @@ class GitManager:
 
     def tree(self, where: Where, commit: str) -> Tree:
         """The files of a commit (full id); of a workspace those in its scope."""
-        found = self._repositories.find(where)
-        return found.part(commit, where.scope) if isinstance(where, Workspace) else found.tree(commit)
+        repository = self._repositories.find(where)
+        return repository.part(commit, where.scope) if isinstance(where, Workspace) else repository.tree(commit)
 
     def resolve(self, where: Where, name: str) -> str:
         """The full id of the commit that a branch, a tag or a shortened id stands for.
@@ -168,11 +168,11 @@ class GitManager:
         Raises:
             UnknownCommit: there is none, or a shortened id fits several.
         """
-        found = self._repositories.find(where)
-        if "\n" not in name and (commit := found.resolve(name)[0]):
+        repository = self._repositories.find(where)
+        if "\n" not in name and (commit := repository.resolve(name)[0]):
             return commit
         if name == "HEAD":
-            raise UnknownCommit(explain_no_commit(found.git, found.root))
+            raise UnknownCommit(explain_no_commit(repository.git, repository.root))
         raise UnknownCommit(f"there is no commit {name!r}, or several begin like it")
 
     def fitting(self, where: Where, name: str) -> dict[str, str]:
@@ -201,18 +201,18 @@ class GitManager:
             ReferenceLocked: the branch is locked.
             GitError: a path may not be written, or git failed.
         """
-        found = self._repositories.find(workspace)
-        found.refuse_gone(parent)
-        tree, full = found.tree(parent), workspace.scope.all_full(change)
+        repository = self._repositories.find(workspace)
+        repository.refuse_gone(parent)
+        tree, full = repository.tree(parent), workspace.scope.all_full(change)
         edits = edits_for(full, tree.records)
         if not edits:
             return None
-        by = self._signature(found.author)
-        text = message.from_home(found.home).text()
+        by = self._signature(repository.author)
+        text = message.from_home(repository.home).text()
         commit = RawCommit(tree=tree.id, parents=(parent,), author=by, committer=by, message=text.encode())
-        made = found.write_commit(commit, edits)
-        branch = attach(found, workspace, made)
-        return Commit(id=made, tree=found.read_commit(made).tree, branch=branch, parent=parent)
+        commit_id = repository.write_commit(commit, edits)
+        branch = attach(repository, workspace, commit_id)
+        return Commit(id=commit_id, tree=repository.read_commit(commit_id).tree, branch=branch, parent=parent)
 
     def tip(self, workspace: Workspace) -> str:
         """Return the commit that the target points to now.
@@ -231,10 +231,10 @@ class GitManager:
         Raises:
             MergeConflict: both changed the same lines; the message shows them. Its paths are those of the repository.
         """
-        found = self._repositories.find(workspace)
-        return rebase(found, commit, tip, self._signature(found.author))
+        repository = self._repositories.find(workspace)
+        return rebase(repository, commit, tip, self._signature(repository.author))
 
-    def blocked(self, workspace: Workspace) -> str | None:
+    def find_obstacle(self, workspace: Workspace) -> str | None:
         """Say why the target may not be moved, or None when it may.
 
         A branch that the owner has checked out is never moved: his files and his index would look as if he had undone
@@ -244,11 +244,11 @@ class GitManager:
             return "the base is no branch that could be moved"
         if workspace.is_own:
             return None
-        found, name = self._repositories.find(workspace), workspace.target.removeprefix("refs/heads/")
-        if not found.resolve(workspace.target)[0]:
+        repository, name = self._repositories.find(workspace), workspace.target.removeprefix("refs/heads/")
+        if not repository.resolve(workspace.target)[0]:
             return f"{name} is gone from {workspace.repo}"
-        place = find_checkout(found, workspace.target)
-        return place and f"{name} is checked out in {place}; it was left alone, take the work with `git merge`"
+        checkout = find_checkout(repository, workspace.target)
+        return checkout and f"{name} is checked out in {checkout}; it was left alone, take the work with `git merge`"
 
     def advance(self, workspace: Workspace, candidate: Commit, expected_tip: str) -> bool:
         """Move the target from `expected_tip` to the candidate, with the task's branch; False: it moved meanwhile.
@@ -261,25 +261,25 @@ class GitManager:
             ReferenceLocked: the target or the task's branch is locked; git waits for a lock, and nobody asks again.
             GitError: the target may not be moved (see `blocked`), or git failed.
         """
-        if why := self.blocked(workspace):
+        if why := self.find_obstacle(workspace):
             raise GitError(why)
-        found, target = self._repositories.find(workspace), workspace.target or ""
+        repository, target = self._repositories.find(workspace), workspace.target or ""
         branch, refused = f"refs/heads/{candidate.branch}", ""
-        seen = found.resolve(target, branch)
+        seen = repository.resolve(target, branch)
         for _ in range(TRIES):
             tip, held = seen
             if tip != expected_tip:
                 return False
             if held != candidate.id:  # git keeps what a branch holds
-                found.refuse_gone(candidate.id, candidate.parent)
+                repository.refuse_gone(candidate.id, candidate.parent)
             moves = [(target, candidate.id, expected_tip)]
             wanted = "0" * len(candidate.id) if self._remove_branches else candidate.id
-            if held and held != wanted and may_move(found, branch, held, workspace):
+            if held and held != wanted and may_move(repository, branch, held, workspace):
                 moves.append((branch, wanted, held))
-            if not (refused := found.move(*moves)):
-                self._follow(found, target, expected_tip)
+            if not (refused := repository.move(*moves)):
+                self._follow(repository, target, expected_tip)
                 return True
-            before, seen = seen, found.resolve(target, branch)
+            before, seen = seen, repository.resolve(target, branch)
             if seen == before:
                 break
         raise GitError(f"{target} could not be moved: {refused}")
@@ -290,8 +290,8 @@ class GitManager:
         Raises:
             GitError: git failed.
         """
-        found, name = self._repositories.find(where), f"refs/heads/{branch}"
-        return not find_checkout(found, name) and not found.move((name, "0" * len(commit), commit))
+        repository, name = self._repositories.find(where), f"refs/heads/{branch}"
+        return not find_checkout(repository, name) and not repository.move((name, "0" * len(commit), commit))
 
     def branch_at(self, where: Where, branch: str) -> str | None:
         """The commit (full id) that a branch (short name) holds; None where there is no such branch."""
@@ -304,7 +304,7 @@ class GitManager:
         """
         return history.commit_of(self._repositories.find(workspace), replace(workspace, task_id=task_id))
 
-    def landed(self, workspace: Workspace) -> Commit | None:
+    def find_landed(self, workspace: Workspace) -> Commit | None:
         """The commit of the workspace's task that stands in the target, whichever node put it there, or None."""
         return history.find_landed(self._repositories.find(workspace), workspace)
 
@@ -388,13 +388,13 @@ class GitManager:
         Raises:
             GitError: it could not be asked, or the workspace has gone a way of its own.
         """
-        found = self._repositories.find(where)
-        name = branch or (base_of(found, None)[1] or "")
-        with self._follows[found.common]:  # two at once would stand in each other's way
-            before = found.resolve(MAIN)[0] if found.is_own else None
-            tip = sharing.follow(found, sharing.short(name), self._push_env, timeout_s)
+        repository = self._repositories.find(where)
+        name = branch or (base_of(repository, None)[1] or "")
+        with self._follows[repository.common]:  # two at once would stand in each other's way
+            before = repository.resolve(MAIN)[0] if repository.is_own else None
+            tip = sharing.follow(repository, sharing.short(name), self._push_env, timeout_s)
         if before and tip != before:
-            self._follow(found, MAIN, before)
+            self._follow(repository, MAIN, before)
         return tip
 
     def publish(self, workspace: Workspace, commit: str, expected: str | None, timeout_s: float = 30.0) -> bool:
@@ -414,20 +414,20 @@ class GitManager:
         Raises:
             GitError: it could not be pushed.
         """
-        found = self._repositories.find(workspace)
+        repository = self._repositories.find(workspace)
         for number in range(1, TRIES):
             name = commit.branch if number == 1 else f"{commit.branch}-{number}"
-            if sharing.publish(found, commit.id, name, None, self._push_env, timeout_s):
+            if sharing.publish(repository, commit.id, name, None, self._push_env, timeout_s):
                 return name
         raise GitError(f"{commit.branch} and {TRIES} names like it are taken at the remote")
 
-    def fetched(self, workspace: Workspace, branch: str, commit: str, timeout_s: float = 60.0) -> Commit | None:
+    def fetch_commit(self, workspace: Workspace, branch: str, commit: str, timeout_s: float = 60.0) -> Commit | None:
         """A commit (full id) of another node, at the tip of a branch of the remote; None where it is not there.
 
         Raises:
             RemoteAway: the remote could not be asked.
         """
-        if sharing.fetched(self._repositories.find(workspace), branch, self._push_env, timeout_s) != commit:
+        if sharing.fetch_tip(self._repositories.find(workspace), branch, self._push_env, timeout_s) != commit:
             return None
         facts = self.describe(workspace, commit)
         return Commit(id=commit, tree=facts.tree, branch=branch, parent=facts.parents[0] if facts.parents else "")
@@ -456,8 +456,8 @@ class GitManager:
         `git log --notes=nightshift` shows it. Notes are spread over 256 folders from the start, so that the thousandth
         costs what the first did.
         """
-        found = self._repositories.find(where)
-        history.write_note(found, commit, text, self._signature(found.author))
+        repository = self._repositories.find(where)
+        history.write_note(repository, commit, text, self._signature(repository.author))
 
     def read_note(self, where: Where, commit: str) -> str | None:
         """Read the note that `note` stored beside a commit (full id)."""
@@ -492,8 +492,8 @@ class GitManager:
             MergeConflict: later commits changed the same lines; `paths` names the files.
             GitError: the commit is a merge, or the first of its history.
         """
-        found = self._repositories.find(workspace)
-        return reverting.take_back(found, commit, tip, message.text().encode(), self._signature(found.author))
+        repository = self._repositories.find(workspace)
+        return reverting.take_back(repository, commit, tip, message.text().encode(), self._signature(repository.author))
 
     def reword(self, workspace: Workspace, commit: Commit, message: CommitMessage) -> Commit:
         """The same commit, which is on no branch yet, with another message."""
@@ -501,14 +501,14 @@ class GitManager:
 
     def holds(self, workspace: Workspace, commit: str, tip: str) -> bool:
         """Tell whether the history of `tip` holds a commit (full ids), which need not exist."""
-        found = self._repositories.find(workspace)
-        return found.resolve(commit)[0] is not None and history.contains(found, tip, commit)
+        repository = self._repositories.find(workspace)
+        return repository.resolve(commit)[0] is not None and history.contains(repository, tip, commit)
 
-    def reverted_by(self, workspace: Workspace, commit: str, tip: str) -> str | None:
+    def find_revert(self, workspace: Workspace, commit: str, tip: str) -> str | None:
         """The commit in the history of `tip` that takes `commit` back (full ids), and still does; None: it stands."""
         return reverting.find_revert(self._repositories.find(workspace), commit, tip)
 
-    def changed(self, workspace: Workspace, old: str, new: str) -> frozenset[str]:
+    def list_changed_paths(self, workspace: Workspace, old: str, new: str) -> frozenset[str]:
         """The paths at which two commits (full ids) differ."""
         return reverting.list_changed_paths(self._repositories.find(workspace), old, new)
 
@@ -523,23 +523,23 @@ class GitManager:
     def _signature(self, author: Author) -> bytes:
         return person(author.name or "", author.email or "", self._clock())
 
-    def _follow(self, found: Repository, target: str, before: str) -> None:
+    def _follow(self, repository: Repository, target: str, before: str) -> None:
         """Bring the files of the daemon's own repository to the tip, for whoever looks there.
 
         Whoever finds another thread at it leaves the work to that one, which looks again before it ends.
         """
-        if not found.is_own or target != MAIN:
+        if not repository.is_own or target != MAIN:
             return
         self._behind.set()
         while self._behind.is_set() and self._following.acquire(blocking=False):
             try:
                 self._behind.clear()
-                why = show_tip(found, before)
+                why = show_tip(repository, before)
             except (GitError, OSError) as error:
                 why = str(error)
             finally:
                 self._following.release()
             if why and why != self._left:
-                text = f"the files in {found.root} stay as they are: {why}"
+                text = f"the files in {repository.root} stay as they are: {why}"
                 self._events.emit(Kind.CHECKOUT_LEFT, text, level=Level.WARNING)
             self._left = why

@@ -15,7 +15,7 @@ SHOWN = 3
 """How many conflicting files are quoted."""
 
 
-def rebase(found: Repository, commit: Commit, tip: str, committer: bytes) -> Commit:
+def rebase(repository: Repository, commit: Commit, tip: str, committer: bytes) -> Commit:
     """The same change on top of `tip`, as a new commit on no branch.
 
     The merge base is given by a stand-in commit (the tip's tree on the change's parent), so it is exact, and found at
@@ -25,42 +25,44 @@ def rebase(found: Repository, commit: Commit, tip: str, committer: bytes) -> Com
         MergeConflict: both changed the same lines, which the message shows, or they make a folder together that git
             takes for a repository.
     """
-    ours, theirs = found.read_commit(commit.id), found.read_commit(tip)
-    stand_in = found.write_commit(replace(theirs, parents=(commit.parent,)))
-    merged, clean = three_way(found, stand_in, commit.id)
-    made = found.write_commit(replace(ours, tree=merged.tree, parents=(tip,), committer=committer))
+    ours, theirs = repository.read_commit(commit.id), repository.read_commit(tip)
+    stand_in = repository.write_commit(replace(theirs, parents=(commit.parent,)))
+    merged, clean = three_way(repository, stand_in, commit.id)
+    commit_id = repository.write_commit(replace(ours, tree=merged.tree, parents=(tip,), committer=committer))
     if not clean:
-        raise _conflict(found, merged, made, {stand_in: "the newer work", commit.id: "this change"})
-    if (folder := find_planted(theirs.tree, merged.tree, found.reader.tree)) is not None:
+        raise _conflict(repository, merged, commit_id, {stand_in: "the newer work", commit.id: "this change"})
+    if (folder := find_planted(theirs.tree, merged.tree, repository.reader.tree)) is not None:
         why = f"with the newer work, git would take the folder {folder or '.'!r} for a repository; rename HEAD in it"
-        inside = (path for path in found.tree(commit.id).records if not folder or path.startswith(f"{folder}/"))
-        raise MergeConflict(tuple(inside), why, merged=made)
-    return replace(commit, id=made, tree=merged.tree, parent=tip)
+        inside = (path for path in repository.tree(commit.id).records if not folder or path.startswith(f"{folder}/"))
+        raise MergeConflict(tuple(inside), why, merged=commit_id)
+    return replace(commit, id=commit_id, tree=merged.tree, parent=tip)
 
 
-def three_way(found: Repository, ours: str, theirs: str) -> tuple[protocol.MergeAnswer, bool]:
+def three_way(repository: Repository, ours: str, theirs: str) -> tuple[protocol.MergeAnswer, bool]:
     """Merge two commits over their merge base, without a checkout; the second value tells whether nothing conflicts."""
     # A file that newer work put into a folder which the change renames goes along; the merged tree is judged anyway.
     merge = (
         *("-c", "merge.directoryRenames=true"),
         *("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs),
     )
-    answer = found.view.ask(*merge)
+    answer = repository.view.ask(*merge)
     if answer.code not in {0, 1}:  # packing removes a folder that it has emptied, also one that git has just made
-        answer = found.view.ask(*merge)
+        answer = repository.view.ask(*merge)
     if answer.code not in {0, 1}:
         raise GitError(f"git merge-tree failed: {answer.error}")
     return protocol.parse_merge(answer.out), answer.code == 0
 
 
-def _conflict(found: Repository, merged: protocol.MergeAnswer, made: str, names: Mapping[str, str]) -> MergeConflict:
+def _conflict(
+    repository: Repository, merged: protocol.MergeAnswer, commit_id: str, names: Mapping[str, str]
+) -> MergeConflict:
     """The conflict in words for a model: which files, and the lines in question."""
     parts = [f"newer work conflicts with this change in {', '.join(merged.conflicts)}"]
     for path in merged.conflicts[:SHOWN]:
-        blob = find(merged.tree, path, found.reader.tree)
-        text = found.reader.get(blob)[1].decode("utf-8", "replace") if blob else ""
+        blob = find(merged.tree, path, repository.reader.tree)
+        text = repository.reader.get(blob)[1].decode("utf-8", "replace") if blob else ""
         for id_, name in names.items():
             text = text.replace(id_, name)
         if excerpt := protocol.conflict_excerpt(text):
             parts.append(f"{path}:\n{excerpt}")
-    return MergeConflict(merged.conflicts, "\n\n".join(parts), merged=made)
+    return MergeConflict(merged.conflicts, "\n\n".join(parts), merged=commit_id)

@@ -20,11 +20,11 @@ class Names:
         asked = [name for name in names if "\n" not in name]
         lines = "".join(f"{name}^{{commit}}\n" for name in asked).encode("utf-8", "surrogateescape")
         answers = self._session.ask(lines, partial(_lines, count=len(asked)))
-        found = {
+        ids = {
             name: line.split()[0] if line.endswith(" commit") else None
             for name, line in zip(asked, answers, strict=True)
         }
-        return [found.get(name) for name in names]
+        return [ids.get(name) for name in names]
 
     def close(self) -> None:
         """End the process; the next question starts another."""

@@ -10,26 +10,26 @@ _ID = re.compile(r"[0-9a-fA-F]{4,64}")
 _HEADS = "refs/heads/"
 
 
-def commits_beginning(found: Repository, start: str) -> dict[str, str]:
+def commits_beginning(repository: Repository, start: str) -> dict[str, str]:
     """The commits whose ids begin so, in words and by full id; none where it is no beginning of an id."""
     if not _ID.fullmatch(start):
         return {}
-    ids = found.git.ask("rev-parse", f"--disambiguate={start}").text.split()
-    commits = [each for each in found.resolve(*ids) if each in ids] if ids else []
+    ids = repository.git.ask("rev-parse", f"--disambiguate={start}").text.split()
+    commits = [each for each in repository.resolve(*ids) if each in ids] if ids else []
     return {f"commit {each[:12]}": each for each in commits if each}
 
 
-def fitting(found: Repository, name: str) -> dict[str, str]:
+def fitting(repository: Repository, name: str) -> dict[str, str]:
     """The commits that a name fits, in words and by full id. What git itself takes for a name is the only one."""
     if "\n" in name or not name:
         return {}
-    if (exact := found.resolve(name)[0]) is not None:
+    if (exact := repository.resolve(name)[0]) is not None:
         return {name: exact}
-    lines = found.git.ask("for-each-ref", "--format=%(objectname) %(refname)", _HEADS).text.splitlines()
+    lines = repository.git.ask("for-each-ref", "--format=%(objectname) %(refname)", _HEADS).text.splitlines()
     branches = {ref.removeprefix(_HEADS): id_ for id_, _, ref in (line.partition(" ") for line in lines)}
     begun = {
         f"branch {branch}": id_ for branch, id_ in branches.items() if branch.startswith((name, f"agent/{name}"))
     }  # fmt: skip
     if own := branches.get(f"agent/{name}"):
         begun = {f"branch agent/{name}": own}
-    return {**commits_beginning(found, name), **begun}
+    return {**commits_beginning(repository, name), **begun}

@@ -123,7 +123,7 @@ def differing(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, Rec
 
 def differences(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, tuple[Record | None, Record | None]]:
     """Return the records of all paths at which two trees differ, as `differing`, but old and new, the old first."""
-    found: dict[str, tuple[Record | None, Record | None]] = {}
+    records: dict[str, tuple[Record | None, Record | None]] = {}
     waiting = [("", old, new)]
     while waiting:
         folder, before, after = waiting.pop()
@@ -138,9 +138,9 @@ def differences(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, t
                     folders.setdefault(name, ["", ""])[side] = id_
                 else:
                     files.setdefault(name, [None, None])[side] = Record(mode, id_)
-        found.update((folder + name, (was, now)) for name, (was, now) in files.items())
+        records.update((folder + name, (was, now)) for name, (was, now) in files.items())
         waiting += [(f"{folder}{name}/", was, now) for name, (was, now) in folders.items()]
-    return found
+    return records
 
 
 def _apart(old: str, new: str, load: Callable[[str], bytes]) -> tuple[list[_Entry], list[_Entry]]:
@@ -181,19 +181,19 @@ def _few_apart(before: bytes, after: bytes, id_bytes: int) -> tuple[list[bytes],
         if new and (not old or _order(new) <= _order(old)):
             came.append(new)
             other = new.end()
-    names = {b" %s\0" % found[2] for found in (*gone, *came)}
-    found = [each[0] for each in gone], [each[0] for each in came]
-    whole = at == len(before) and other == len(after)
+    names = {b" %s\0" % match[2] for match in (*gone, *came)}
+    entries = [each[0] for each in gone], [each[0] for each in came]
+    is_complete = at == len(before) and other == len(after)
     alone = all(raw.count(name) <= 1 for name in names for raw in (before, after))
-    return found if whole and alone and set(found[0]).isdisjoint(found[1]) else None
+    return entries if is_complete and alone and set(entries[0]).isdisjoint(entries[1]) else None
 
 
-def _in_common(one: bytes, at: int, other: bytes, start: int) -> int:
+def _in_common(first: bytes, at: int, other: bytes, start: int) -> int:
     """Count the bytes that are the same in both from these positions on."""
-    least, most = 0, min(len(one) - at, len(other) - start)
+    least, most = 0, min(len(first) - at, len(other) - start)
     while least < most:
         middle = (least + most + 1) // 2
-        if one[at + least : at + middle] == other[start + least : start + middle]:
+        if first[at + least : at + middle] == other[start + least : start + middle]:
             least = middle
         else:
             most = middle - 1

@@ -102,10 +102,10 @@ def patch(differences: Mapping[str, tuple[Record | None, Record | None]]) -> byt
 
 
 def _patch(path: str, was: Record | None, now: Record | None) -> Iterator[bytes]:
-    one = now or was
-    assert one
+    record = now or was
+    assert record
     old_mode, new_mode = (each.mode.replace("664", "644").encode() if each else b"" for each in (was, now))
-    old, new = (each.id.encode() if each else b"0" * len(one.id) for each in (was, now))
+    old, new = (each.id.encode() if each else b"0" * len(record.id) for each in (was, now))
     a, b = _quote(f"a/{path}"), _quote(f"b/{path}")
     yield b"diff --git %s %s" % (a, b)
     a, b = a if was else b"/dev/null", b if now else b"/dev/null"
@@ -118,7 +118,7 @@ def _patch(path: str, was: Record | None, now: Record | None) -> Iterator[bytes]
     if old == new:
         return
     yield b"index %s..%s" % (old, new) + (b" " + old_mode if old_mode == new_mode else b"")
-    if one.mode != _SUBMODULE:
+    if record.mode != _SUBMODULE:
         yield b"Binary files %s and %s differ" % (a, b)
         return
     yield from (b"--- " + a, b"+++ " + b, b"@@ -%s +%s @@" % (b"1" if was else b"0,0", b"1" if now else b"0,0"))
@@ -126,7 +126,7 @@ def _patch(path: str, was: Record | None, now: Record | None) -> Iterator[bytes]
 
 
 def _quote(path: str) -> bytes:
-    return b'"%s"' % re.sub(rb'["\\\x00-\x1f]', lambda found: b"\\%03o" % found[0][0], encode(path))
+    return b'"%s"' % re.sub(rb'["\\\x00-\x1f]', lambda match: b"\\%03o" % match[0][0], encode(path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

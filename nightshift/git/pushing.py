@@ -18,14 +18,14 @@ from nightshift.git.history import NOTES
 from nightshift.git.repository import Repository
 
 
-def push(found: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> PushResult:
+def push(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> PushResult:
     """Push a branch (short name), and the notes, to where the repository's configuration says; never by force.
 
     The push starts from the view: a repository's own settings may name programs to run (credential helpers, ssh
     commands, the other end of a connection). Remote-tracking branches stay as they are.
 
     Args:
-        found: the repository.
+        repository: the one whose branch it is.
         branch: the branch's short name.
         env: made by `protocol.push_environment`.
         timeout_s: after this a push is ended.
@@ -33,14 +33,14 @@ def push(found: Repository, branch: str, env: Mapping[str, str], timeout_s: floa
     Raises:
         GitError: the branch was refused, or the push failed or took too long.
     """
-    url = found.configuration().remote_url
+    url = repository.configuration().remote_url
     if not url:
         return PushResult(pushed=False, tried=False, detail="there is no remote to push to")
     name = f"refs/heads/{branch}"
-    id_, notes = found.resolve(name, NOTES)
+    id_, notes = repository.resolve(name, NOTES)
     if fault := protocol.url_fault(url) or (None if id_ else f"there is no branch {branch}"):
         raise GitError(f"{branch} was not pushed: {fault}")
-    away, here = RemoteEnd(found, url, env, timeout_s), f"{id_}:{name}"
+    away, here = RemoteEnd(repository, url, env, timeout_s), f"{id_}:{name}"
     answer = away.push(here, *([f"{notes}:{NOTES}"] if notes else []))
     refused = protocol.read_refused(answer.text)
     if {name, NOTES} <= refused:
@@ -48,7 +48,7 @@ def push(found: Repository, branch: str, env: Mapping[str, str], timeout_s: floa
     where = protocol.without_password(url)
     if answer.code and protocol.read_refused(answer.text) != {NOTES}:
         raise GitError(f"{branch} was not pushed to {where}: {answer.error or answer.text}")
-    left = NOTES in refused and not _push_again(found, away, notes)
+    left = NOTES in refused and not _push_again(repository, away, notes)
     refusal = "; its evidence (git notes) was refused there" if left else ""
     return PushResult(pushed=True, tried=True, detail=f"{branch} is on {where}{refusal}")
 
@@ -57,7 +57,7 @@ def push(found: Repository, branch: str, env: Mapping[str, str], timeout_s: floa
 class RemoteEnd:
     """The other end of a push."""
 
-    found: Repository
+    repository: Repository
     url: str
     env: Mapping[str, str]
     timeout_s: float
@@ -67,13 +67,13 @@ class RemoteEnd:
 
         With a lease (`name:id`) a branch is moved from there alone, to wherever; without one only forwards.
         """
-        objects = {"GIT_OBJECT_DIRECTORY": str(self.found.common / "objects")}
+        objects = {"GIT_OBJECT_DIRECTORY": str(self.repository.common / "objects")}
         git = Git(
-            self.found.view.folder,
+            self.repository.view.folder,
             {**self.env, **objects},
             protocol.PUSH_SETTINGS,
-            cwd=self.found.root,
-            processes=self.found.git.processes,
+            cwd=self.repository.root,
+            processes=self.repository.git.processes,
         )
         leased = (f"--force-with-lease={lease}",) if lease else ()
         other_end = (f"--receive-pack={protocol.RECEIVE_PACK}",) if protocol.is_local(self.url) else ()
@@ -82,7 +82,7 @@ class RemoteEnd:
         )  # fmt: skip
 
 
-def _push_again(found: Repository, away: RemoteEnd, notes: str | None) -> bool:
+def _push_again(repository: Repository, away: RemoteEnd, notes: str | None) -> bool:
     """Push the notes as they are now, where another worker has added to them and perhaps pushed them already."""
-    newer = found.resolve(NOTES)[0]
+    newer = repository.resolve(NOTES)[0]
     return newer != notes and not away.push(f"{newer}:{NOTES}").code

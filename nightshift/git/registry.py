@@ -58,7 +58,7 @@ class Repositories:
         self._env = protocol.private_environment(environ)
         self._environ = environ
         self._lock = threading.Lock()
-        self._known: dict[Path, Repository] = {}
+        self._opened: dict[Path, Repository] = {}
 
     def find(self, where: Where) -> Repository:
         """The repository, opened if it is not yet.
@@ -71,21 +71,21 @@ class Repositories:
             if where is None or (isinstance(where, Workspace) and where.is_own):
                 return own
             if isinstance(where, Workspace):
-                found = self._known.get(where.git_dir) or self._open(where.repo)
+                repository = self._opened.get(where.git_dir) or self._open(where.repo)
             else:
-                found = self._open(resolve_given(where))
-            self._close_least_used(found)
-            return found
+                repository = self._open(resolve_given(where))
+            self._close_least_used(repository)
+            return repository
 
-    def _close_least_used(self, found: Repository) -> None:
+    def _close_least_used(self, repository: Repository) -> None:
         """Close those that were used longest ago: each keeps processes, descriptors and trees.
 
         They are not forgotten, since a task may still hold one: it opens what it needs, and is closed again here.
         """
-        self._known[found.git.folder] = self._known.pop(found.git.folder, found)
-        others = [known for known in self._known.values() if not known.is_own]
-        for known in others[:-OPEN]:
-            known.close()
+        self._opened[repository.git.folder] = self._opened.pop(repository.git.folder, repository)
+        others = [other for other in self._opened.values() if not other.is_own]
+        for other in others[:-OPEN]:
+            other.close()
 
     def version(self) -> str:
         """Return the line that `git --version` prints.
@@ -103,7 +103,7 @@ class Repositories:
         """Put another name into commits from now on, also in repositories that are open."""
         with self._lock:
             self._author = author
-            self._known = {folder: replace(known, named=author) for folder, known in self._known.items()}
+            self._opened = {folder: replace(repository, named=author) for folder, repository in self._opened.items()}
 
     def close(self) -> None:
         """End all processes; whoever waits for git gets GitStopped, and so does whoever asks after that."""
@@ -112,9 +112,9 @@ class Repositories:
             self._forget()
 
     def _forget(self) -> None:
-        for repository in self._known.values():
+        for repository in self._opened.values():
             repository.close()
-        self._known.clear()
+        self._opened.clear()
 
     def _open_own(self) -> Repository:
         """The daemon's own repository; made, or made again, where it is not there."""
@@ -125,7 +125,7 @@ class Repositories:
             self._workspace.mkdir(parents=True, exist_ok=True)
             git = Git(folder, self._env, cwd=self._workspace, processes=self._processes)
             git("init", "--quiet", "--template=", "--initial-branch=main")
-        return self._known.get(folder) or self._begin(self._open(self._workspace))
+        return self._opened.get(folder) or self._begin(self._open(self._workspace))
 
     def _begin(self, own: Repository) -> Repository:
         """Give main its first commit; of several processes that try, one does it."""
@@ -137,60 +137,61 @@ class Repositories:
         return own
 
     def _open(self, path: Path) -> Repository:
-        place = discover(path, self._environ)
-        known, stamp = self._known.get(place.folder), place.config_stamp
-        if known and known.config_stamp == stamp:
-            return known
-        if known and known.id_format == place.id_format:
-            known = self._known[place.folder] = replace(known, config_stamp=stamp)
-            return known
-        if known:  # cloned anew, with ids of another kind
-            self._known.pop(place.folder).close()
-        refuse_unusable(place)
+        location = discover(path, self._environ)
+        earlier, stamp = self._opened.get(location.folder), location.config_stamp
+        if earlier and earlier.config_stamp == stamp:
+            return earlier
+        if earlier and earlier.id_format == location.id_format:
+            earlier = self._opened[location.folder] = replace(earlier, config_stamp=stamp)
+            return earlier
+        if earlier:  # cloned anew, with ids of another kind
+            self._opened.pop(location.folder).close()
+        refuse_unusable(location)
         objects = {
-            "GIT_OBJECT_DIRECTORY": str(place.common / "objects"),
-            "GIT_SHALLOW_FILE": str(place.common / "shallow"),
+            "GIT_OBJECT_DIRECTORY": str(location.common / "objects"),
+            "GIT_SHALLOW_FILE": str(location.common / "shallow"),
         }
         storing = SharedLock()
-        view = Git(self._make_view(place), {**self._env, **objects}, store_lock=storing, processes=self._processes)
-        git = Git(place.folder, self._env, processes=self._processes, common=place.common)
-        found = Repository(
-            root=place.root,
-            common=place.common,
-            is_own=place.folder == self._workspace / ".git",
+        view = Git(self._make_view(location), {**self._env, **objects}, store_lock=storing, processes=self._processes)
+        git = Git(location.folder, self._env, processes=self._processes, common=location.common)
+        repository = Repository(
+            root=location.root,
+            common=location.common,
+            is_own=location.folder == self._workspace / ".git",
             home=self._home,
-            id_format=place.id_format,
+            id_format=location.id_format,
             named=self._author,
             config_stamp=stamp,
-            configuration=partial(read_configuration, place.root, place.folder, place.common, self._environ),
+            configuration=partial(read_configuration, location.root, location.folder, location.common, self._environ),
             git=git,
             view=view,
             storing=storing,
-            store=Store(place.common / "objects", storing),
+            store=Store(location.common / "objects", storing),
             reader=Reader(
-                view.over(view.folder, GIT_ALTERNATE_OBJECT_DIRECTORIES=_list_submodule_stores(place.common))
+                view.over(view.folder, GIT_ALTERNATE_OBJECT_DIRECTORIES=_list_submodule_stores(location.common))
             ),
             names=Names(git),
             logged=Session(git, *MOVE, stderr=STDOUT),
             unlogged=Session(git, *NO_LOG, *MOVE, stderr=STDOUT),
         )
-        self._known[place.folder] = found
-        return found
+        self._opened[location.folder] = repository
+        return repository
 
-    def _make_view(self, place: Place) -> Path:
+    def _make_view(self, location: Place) -> Path:
         """The folder that stands for a repository without configuration; harmless to make again."""
-        name = sha256(os.fsencode(place.common)).hexdigest()[:16]
-        name += "" if place.id_format == "sha1" else f"-{place.id_format}"  # another may take the repository's place
+        name = sha256(os.fsencode(location.common)).hexdigest()[:16]
+        # Another may take the repository's place.
+        name += "" if location.id_format == "sha1" else f"-{location.id_format}"
         view = self._workspace / ".git" / "nightshift" / "views" / name
         if not (view / "HEAD").exists():
             for folder in ("objects", "refs", "info"):
                 (view / folder).mkdir(parents=True, exist_ok=True)
-            for file, text in protocol.view_files(place.id_format).items():
+            for file, text in protocol.view_files(location.id_format).items():
                 (view / file).write_text(text)
         return view
 
 
 def _list_submodule_stores(common: Path) -> str:
     """The object stores of the submodules that the owner has checked out, as git wants them."""
-    found = (path for path in (common / "modules").rglob("objects") if (path.parent / "HEAD").is_file())
-    return os.pathsep.join(map(str, sorted(found)))
+    stores = (path for path in (common / "modules").rglob("objects") if (path.parent / "HEAD").is_file())
+    return os.pathsep.join(map(str, sorted(stores)))

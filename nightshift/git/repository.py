@@ -40,14 +40,14 @@ V = TypeVar("V")
 _IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 
 
-def _keep_last(made: dict[K, V], key: K, make: Callable[[], V]) -> V:
+def _keep_last(values: dict[K, V], key: K, make: Callable[[], V]) -> V:
     """Return the value under a key, made where it is missing; at most TREES values stay. Safe between threads."""
-    known = made.get(key)
-    if known is None:
-        known = make()
-        if len(made) >= TREES:
-            made.clear()
-    return made.setdefault(key, known)
+    value = values.get(key)
+    if value is None:
+        value = make()
+        if len(values) >= TREES:
+            values.clear()
+    return values.setdefault(key, value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,9 +155,9 @@ class Repository:
         new = NewObjects(self.id_format, self.reader.tree)
         tree = new.tree(commit.tree, edits) if edits or not commit.tree else commit.tree
         id_ = new.add("commit", replace(commit, tree=tree).encode())
-        self.store.put(new.made)
+        self.store.put(new.objects)
         if edits:
-            self.reader.keep(tree, new.made[tree].partition(b"\0")[2])  # whoever sees the commit reads its root
+            self.reader.keep(tree, new.objects[tree].partition(b"\0")[2])  # whoever sees the commit reads its root
         return id_
 
     def move(self, *moves: tuple[str, str, str | None], reflog: bool = True) -> str:
@@ -203,12 +203,12 @@ def _read_refusal(answer: Output) -> str:
     return ""
 
 
-def find_checkout(found: Repository, branch: str) -> str | None:
+def find_checkout(repository: Repository, branch: str) -> str | None:
     """Tell where a branch is checked out, rebased or bisected; None where the branch may be moved."""
-    place = found.git("for-each-ref", "--format=%(worktreepath)", branch).text
-    if place:
-        return place
-    places = [found.common, *sorted(found.common.glob("worktrees/*"))]
+    checkout = repository.git("for-each-ref", "--format=%(worktreepath)", branch).text
+    if checkout:
+        return checkout
+    places = [repository.common, *sorted(repository.common.glob("worktrees/*"))]
     for file in (folder / name for folder in places for name in _IN_PROGRESS):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             if file.read_text().strip() in {branch, branch.removeprefix("refs/heads/")}:

@@ -16,7 +16,7 @@ from nightshift.git.repository import Repository
 _FORM = "--format=%H%x1f%ct%x1f%an%x1f%B"
 
 
-def take_back(found: Repository, commit: str, tip: str, message: bytes, committer: bytes) -> Commit:
+def take_back(repository: Repository, commit: str, tip: str, message: bytes, committer: bytes) -> Commit:
     """The tip without what `commit` changed, as a new commit on no branch; its tree may be the tip's own.
 
     The base of the merge is the commit, the other side its parent. Both sides are stand-in commits on top of the base,
@@ -27,47 +27,47 @@ def take_back(found: Repository, commit: str, tip: str, message: bytes, committe
         GitError: the commit is a merge or the first of its history, or git would take what
             is left for a repository.
     """
-    taken, newest = found.read_commit(commit), found.read_commit(tip)
+    taken, newest = repository.read_commit(commit), repository.read_commit(tip)
     if len(taken.parents) != 1:
         raise GitError(f"{commit[:10]} has {len(taken.parents)} parents; only a commit with one can be taken back")
-    before = found.read_commit(taken.parents[0])
-    ours, theirs = (found.write_commit(replace(each, parents=(commit,))) for each in (newest, before))
-    merged, clean = three_way(found, ours, theirs)
+    before = repository.read_commit(taken.parents[0])
+    ours, theirs = (repository.write_commit(replace(each, parents=(commit,))) for each in (newest, before))
+    merged, clean = three_way(repository, ours, theirs)
     if not clean:
         raise MergeConflict(merged.conflicts)
-    if (folder := find_planted(newest.tree, merged.tree, found.reader.tree)) is not None:
+    if (folder := find_planted(newest.tree, merged.tree, repository.reader.tree)) is not None:
         raise GitError(f"without this commit git would take the folder {folder or '.'!r} for a repository")
-    made = replace(
+    raw_commit = replace(
         newest, tree=merged.tree, parents=(tip,), author=committer, committer=committer, message=message
     )  # fmt: skip
-    return Commit(id=found.write_commit(made), tree=merged.tree, branch="", parent=tip)
+    return Commit(id=repository.write_commit(raw_commit), tree=merged.tree, branch="", parent=tip)
 
 
-def with_message(found: Repository, commit: Commit, message: bytes) -> Commit:
+def with_message(repository: Repository, commit: Commit, message: bytes) -> Commit:
     """The same commit with another message; no branch is moved."""
-    return replace(commit, id=found.write_commit(replace(found.read_commit(commit.id), message=message)))
+    return replace(commit, id=repository.write_commit(replace(repository.read_commit(commit.id), message=message)))
 
 
-def find_revert(found: Repository, commit: str, tip: str) -> str | None:
+def find_revert(repository: Repository, commit: str, tip: str) -> str | None:
     """The commit in the history of `tip` that takes `commit` back, unless that was taken back in its turn."""
     grep = ("log", "-z", _FORM, "--fixed-strings", f"--grep={commit}", f"{commit}..{tip}")
-    for entry in found.view(*grep).out.decode("utf-8", "replace").split("\0"):
+    for entry in repository.view(*grep).out.decode("utf-8", "replace").split("\0"):
         id_, _, rest = entry.partition("\x1f")
-        if rest and undoes(rest.split("\x1f", 2)[2]) == commit and find_revert(found, id_, tip) is None:
+        if rest and undoes(rest.split("\x1f", 2)[2]) == commit and find_revert(repository, id_, tip) is None:
             return id_
     return None
 
 
-def list_changed_paths(found: Repository, old: str, new: str) -> frozenset[str]:
+def list_changed_paths(repository: Repository, old: str, new: str) -> frozenset[str]:
     """The paths at which two commits differ."""
-    before, after = (found.read_commit(each).tree for each in (old, new))
-    return frozenset(differing(before, after, found.reader.tree))
+    before, after = (repository.read_commit(each).tree for each in (old, new))
+    return frozenset(differing(before, after, repository.reader.tree))
 
 
-def later_commits(found: Repository, commit: str, tip: str, paths: Collection[str]) -> tuple[LogLine, ...]:
+def later_commits(repository: Repository, commit: str, tip: str, paths: Collection[str]) -> tuple[LogLine, ...]:
     """The commits after `commit` up to `tip` that touched one of the paths, newest first; a hundred at most."""
     if not paths:
         return ()
     asked = ("log", "-z", "--max-count=100", "--no-renames", _FORM, f"{commit}..{tip}", "--", *sorted(paths))
-    text = found.view(*asked).out.decode("utf-8", "replace")
-    return tuple(protocol.log_line(entry, found.home) for entry in text.split("\0") if entry)
+    text = repository.view(*asked).out.decode("utf-8", "replace")
+    return tuple(protocol.log_line(entry, repository.home) for entry in text.split("\0") if entry)

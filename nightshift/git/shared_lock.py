@@ -15,7 +15,7 @@ class SharedLock:
         self._holders, self._exclusive = 0, False
 
     @contextlib.contextmanager
-    def shared(self) -> Iterator[None]:
+    def share(self) -> Iterator[None]:
         """Hold it beside others."""
         with self._changed:
             self._changed.wait_for(lambda: not self._exclusive)

@@ -33,7 +33,7 @@ def short(target: str) -> str:
     return target.removeprefix(FETCHED).removeprefix(_HEADS)
 
 
-def follow(found: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
+def follow(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
     """Fetch a branch and let the local name that follows it be where it is; its tip, None where the remote has none.
 
     The workspace's own main is moved where nothing of it would be lost: where the remote goes on from it, or where it
@@ -43,33 +43,33 @@ def follow(found: Repository, branch: str, env: Mapping[str, str], timeout_s: fl
         RemoteAway: the remote could not be asked.
         GitError: both have gone different ways.
     """
-    if not found.is_own:
-        return fetched(found, branch, env, timeout_s)
+    if not repository.is_own:
+        return fetch_tip(repository, branch, env, timeout_s)
     for _ in range(_RETRIES):
-        there, local = fetched(found, branch, env, timeout_s), found.resolve(MAIN)[0]
-        if local and there is None and publish(found, local, branch, None, env, timeout_s):
+        there, local = fetch_tip(repository, branch, env, timeout_s), repository.resolve(MAIN)[0]
+        if local and there is None and publish(repository, local, branch, None, env, timeout_s):
             return local
-        if there and _join(found, local, there):
-            return found.resolve(MAIN)[0]
-        if local and there and history.contains(found, local, there):
-            publish(found, local, branch, there, env, timeout_s)
-    raise GitError(f"the workspace {found.root} could not follow its remote, which moves all the time")
+        if there and _join(repository, local, there):
+            return repository.resolve(MAIN)[0]
+        if local and there and history.contains(repository, local, there):
+            publish(repository, local, branch, there, env, timeout_s)
+    raise GitError(f"the workspace {repository.root} could not follow its remote, which moves all the time")
 
 
-def fetched(found: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
+def fetch_tip(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
     """Fetch a branch; its tip at the remote, None where it has none such.
 
     Raises:
         RemoteAway: the remote could not be asked.
     """
     try:
-        here = fetch(found, branch, env, timeout_s)
+        here = fetch(repository, branch, env, timeout_s)
     except GitError as error:
         raise RemoteAway(str(error)) from error
-    return found.resolve(here)[0] if here else None
+    return repository.resolve(here)[0] if here else None
 
 
-def _join(found: Repository, local: str | None, there: str) -> bool:
+def _join(repository: Repository, local: str | None, there: str) -> bool:
     """Move the workspace's main to where the remote is, if nothing is lost; False where it is ahead, or has moved.
 
     Raises:
@@ -77,19 +77,19 @@ def _join(found: Repository, local: str | None, there: str) -> bool:
     """
     if local == there:
         return True
-    if local is None or history.contains(found, there, local) or _is_blank(found, local):
-        return not found.move((MAIN, there, local))
-    if history.contains(found, local, there):
+    if local is None or history.contains(repository, there, local) or _is_blank(repository, local):
+        return not repository.move((MAIN, there, local))
+    if history.contains(repository, local, there):
         return False
-    where = protocol.without_password(found.configuration().remote_url or "")
+    where = protocol.without_password(repository.configuration().remote_url or "")
     raise GitError(
-        f"the workspace {found.root} and {where} have different histories; join them by hand, or move the workspace "
-        "away and let it be made anew"
+        f"the workspace {repository.root} and {where} have different histories; join them by hand, or move the "
+        "workspace away and let it be made anew"
     )
 
 
 def publish(
-    found: Repository, commit: str, branch: str, expected: str | None, env: Mapping[str, str], timeout_s: float
+    repository: Repository, commit: str, branch: str, expected: str | None, env: Mapping[str, str], timeout_s: float
 ) -> bool:
     """Move a branch of the remote from `expected` (None: it is not there) to a commit; False: it moved meanwhile.
 
@@ -98,43 +98,43 @@ def publish(
     Raises:
         RemoteAway: the push failed for another reason.
     """
-    url = found.configuration().remote_url
+    url = repository.configuration().remote_url
     if not url or (fault := protocol.url_fault(url)):
         raise GitError(f"{branch} was not pushed: {fault if url else 'there is no remote to push to'}")
     name = f"{_HEADS}{branch}"
-    answer = RemoteEnd(found, url, env, timeout_s).push(f"{commit}:{name}", lease=f"{name}:{expected or ''}")
+    answer = RemoteEnd(repository, url, env, timeout_s).push(f"{commit}:{name}", lease=f"{name}:{expected or ''}")
     if not answer.code:
         return True
-    said = f"{answer.text} {answer.error}"
-    if any(word in said for word in _BEHIND):
+    output = f"{answer.text} {answer.error}"
+    if any(word in output for word in _BEHIND):
         return False
     raise RemoteAway(f"{branch} was not pushed to {protocol.without_password(url)}: {answer.error or answer.text}")
 
 
-def publish_text(found: Repository, text: str, env: Mapping[str, str], timeout_s: float) -> str:
+def publish_text(repository: Repository, text: str, env: Mapping[str, str], timeout_s: float) -> str:
     """Keep a text at the remote, under a name of ours; the blob's id.
 
     Raises:
         GitError: it could not be pushed.
     """
-    url = found.configuration().remote_url or ""
+    url = repository.configuration().remote_url or ""
     if fault := protocol.url_fault(url):
         raise GitError(f"a text was not pushed: {fault}")
-    blob = found.git("hash-object", "-w", "--stdin", stdin=text.encode()).text.strip()
-    answer = RemoteEnd(found, url, env, timeout_s).push(f"{blob}:{_INPUTS}{blob}")
+    blob = repository.git("hash-object", "-w", "--stdin", stdin=text.encode()).text.strip()
+    answer = RemoteEnd(repository, url, env, timeout_s).push(f"{blob}:{_INPUTS}{blob}")
     if answer.code:
         raise RemoteAway(f"a text was not pushed to {protocol.without_password(url)}: {answer.error or answer.text}")
     return blob
 
 
-def read_published(found: Repository, blob: str, env: Mapping[str, str], timeout_s: float) -> str:
+def read_published(repository: Repository, blob: str, env: Mapping[str, str], timeout_s: float) -> str:
     """Read a text that a node has kept at the remote.
 
     Raises:
         GitError: it could not be fetched.
     """
-    fetch_object(found, f"{_INPUTS}{blob}", env, timeout_s)
-    return found.git("cat-file", "blob", blob).text
+    fetch_object(repository, f"{_INPUTS}{blob}", env, timeout_s)
+    return repository.git("cat-file", "blob", blob).text
 
 
 def clone(url: str, folder: Path, env: Mapping[str, str], timeout_s: float, processes: Processes) -> None:
@@ -151,17 +151,17 @@ def clone(url: str, folder: Path, env: Mapping[str, str], timeout_s: float, proc
     git = Git(making / ".git", env, protocol.PUSH_SETTINGS, cwd=making, processes=processes)
     other_end = (f"--upload-pack={UPLOAD_PACK}",) if protocol.is_local(url) else ()
     heads = git("ls-remote", "--symref", *other_end, "--", url, "HEAD", timeout_s=timeout_s).text
-    found = re.search(r"^ref: refs/heads/(\S+)\tHEAD$", heads, re.MULTILINE)
-    if not found:
+    match = re.search(r"^ref: refs/heads/(\S+)\tHEAD$", heads, re.MULTILINE)
+    if not match:
         raise GitError(f"{protocol.without_password(url)} has no branch yet; push a first commit")
-    git("init", "--quiet", "--template=", f"--initial-branch={found[1]}")
+    git("init", "--quiet", "--template=", f"--initial-branch={match[1]}")
     git("config", "remote.origin.url", url)
-    name = f"{_HEADS}{found[1]}"
+    name = f"{_HEADS}{match[1]}"
     git("fetch", *FETCH_OPTIONS, *other_end, "--", url, f"{name}:{name}", timeout_s=timeout_s)
     making.rename(folder)
 
 
-def _is_blank(found: Repository, commit: str) -> bool:
+def _is_blank(repository: Repository, commit: str) -> bool:
     """Tell whether a commit is the one that a workspace begins with: no parents and no files."""
-    raw = found.read_commit(commit)
-    return not raw.parents and not found.tree(commit).entries()
+    raw = repository.read_commit(commit)
+    return not raw.parents and not repository.tree(commit).entries()

@@ -19,11 +19,11 @@ _WHEN = "2000-01-01T00:00:00Z"
 _DESCRIBED = re.compile(r"(.+)-[0-9]+-g[0-9a-f]+")
 
 
-def copy(found: Repository, commit: str, folder: Path, git: Git) -> str:
+def copy(repository: Repository, commit: str, folder: Path, git: Git) -> str:
     """Make the repository; the same files make the same commit.
 
     Args:
-        found: where the commit is.
+        repository: where the commit is.
         commit: full id.
         folder: empty, or not there.
         git: works in its folder `.git`.
@@ -31,14 +31,14 @@ def copy(found: Repository, commit: str, folder: Path, git: Git) -> str:
     Returns:
         The id of its one commit, which the branch `main` names.
     """
-    tree = found.read_commit(commit).tree
-    pack = found.view("pack-objects", "--revs", "--stdout", "-q", stdin=f"{tree}\n".encode()).out
+    tree = repository.read_commit(commit).tree
+    pack = repository.view("pack-objects", "--revs", "--stdout", "-q", stdin=f"{tree}\n".encode()).out
     folder.mkdir(parents=True, exist_ok=True)
     git("init", "--quiet", "--template=", f"--initial-branch={_BRANCH}", f"--object-format={format_of(commit)}")
     git("index-pack", "--stdin", stdin=pack)
     dated = git.over(folder, GIT_AUTHOR_DATE=_WHEN, GIT_COMMITTER_DATE=_WHEN)
-    made = dated("commit-tree", tree, stdin=_MESSAGE).text
-    git("update-ref", f"refs/heads/{_BRANCH}", made)
-    if tag := _DESCRIBED.fullmatch(found.tree(commit).describe()):
-        git("update-ref", f"refs/tags/{tag[1]}", made)
-    return made
+    commit_id = dated("commit-tree", tree, stdin=_MESSAGE).text
+    git("update-ref", f"refs/heads/{_BRANCH}", commit_id)
+    if tag := _DESCRIBED.fullmatch(repository.tree(commit).describe()):
+        git("update-ref", f"refs/tags/{tag[1]}", commit_id)
+    return commit_id

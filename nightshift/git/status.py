@@ -28,16 +28,16 @@ class StatusReader:
         Raises:
             GitError: it cannot be used, or git failed.
         """
-        found = self._repositories.find(where)
-        head = found.git.ask("symbolic-ref", "--quiet", "HEAD", timeout_s=timeout_s).text
-        newest = found.resolve("HEAD")[0]
-        remote = found.configuration().remote_url
-        upstream, ahead, behind = _read_tracked(found, head, timeout_s)
+        repository = self._repositories.find(where)
+        head = repository.git.ask("symbolic-ref", "--quiet", "HEAD", timeout_s=timeout_s).text
+        newest = repository.resolve("HEAD")[0]
+        remote = repository.configuration().remote_url
+        upstream, ahead, behind = _read_tracked(repository, head, timeout_s)
         return RepositoryStatus(
-            root=str(found.root),
+            root=str(repository.root),
             branch=head.removeprefix("refs/heads/") or None,
-            newest=history.newest(found, newest, 1)[0] if newest else None,
-            changed=_count_changed(found, newest, timeout_s) if newest else None,
+            newest=history.newest(repository, newest, 1)[0] if newest else None,
+            changed=_count_changed(repository, newest, timeout_s) if newest else None,
             upstream=upstream,
             ahead=ahead,
             behind=behind,
@@ -45,24 +45,26 @@ class StatusReader:
         )
 
 
-def _count_changed(found: Repository, newest: str, timeout_s: float) -> int | None:
-    files = found.view.over(found.root, GIT_INDEX_FILE=str(found.git.folder / "index"), GIT_WORK_TREE=str(found.root))
-    plain = ("--name-only", "-z", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all")
+def _count_changed(repository: Repository, newest: str, timeout_s: float) -> int | None:
+    files = repository.view.over(
+        repository.root, GIT_INDEX_FILE=str(repository.git.folder / "index"), GIT_WORK_TREE=str(repository.root)
+    )
+    options = ("--name-only", "-z", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all")
     try:
-        return files("diff", *plain, newest, "--", timeout_s=timeout_s).out.count(b"\0")
+        return files("diff", *options, newest, "--", timeout_s=timeout_s).out.count(b"\0")
     except GitError:
         return None
 
 
-def _read_tracked(found: Repository, head: str, timeout_s: float) -> tuple[str | None, int | None, int | None]:
+def _read_tracked(repository: Repository, head: str, timeout_s: float) -> tuple[str | None, int | None, int | None]:
     """Read which branch a branch tracks, and how many commits it is ahead of that and behind it."""
     if not head:
         return None, None, None
-    tracked = found.git.ask("for-each-ref", "--format=%(upstream)", head, timeout_s=timeout_s).text
-    ours, theirs = found.resolve(head, tracked) if tracked else (None, None)
+    tracked = repository.git.ask("for-each-ref", "--format=%(upstream)", head, timeout_s=timeout_s).text
+    ours, theirs = repository.resolve(head, tracked) if tracked else (None, None)
     if not (ours and theirs):
         return None, None, None
-    counted = found.view.ask("rev-list", "--left-right", "--count", f"{ours}...{theirs}", timeout_s=timeout_s)
+    counted = repository.view.ask("rev-list", "--left-right", "--count", f"{ours}...{theirs}", timeout_s=timeout_s)
     name = tracked.removeprefix("refs/remotes/")
     if counted.code:
         return name, None, None

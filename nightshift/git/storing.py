@@ -44,9 +44,9 @@ class Store:
         Raises:
             GitError: they could not be stored, such as on a full disk.
         """
-        with self._lock.shared():
+        with self._lock.share():
             try:
-                self._put({id_: whole for id_, whole in objects.items() if not self._is_there(id_)})
+                self._put({id_: data for id_, data in objects.items() if not self._is_there(id_)})
             except OSError as error:
                 raise GitError(f"objects could not be stored in {self._folder}: {error.strerror}") from error
 
@@ -61,11 +61,11 @@ class Store:
     def _put(self, objects: Mapping[str, bytes]) -> None:
         drafts, rights = dict[str, Path](), stat.S_IMODE(self._folder.stat().st_mode)  # whoever may read that reads all
         try:
-            for id_, whole in objects.items():
+            for id_, data in objects.items():
                 descriptor, name = tempfile.mkstemp(prefix="tmp_obj_", dir=self._folder)
                 drafts[id_] = Path(name)
                 with os.fdopen(descriptor, "wb") as file:
-                    file.write(zlib.compress(whole, 0 if whole.startswith(b"tree ") else 1))
+                    file.write(zlib.compress(data, 0 if data.startswith(b"tree ") else 1))
                     os.fchmod(descriptor, rights & 0o444)
             for draft in drafts.values():  # after all are written: the first flush takes most of the others along
                 flush(draft)

@@ -56,20 +56,20 @@ def todo_comments(repo: str, environ: Mapping[str, str]) -> Found:
     Raises:
         GitError: it is none that a task could work in.
     """
-    place = discover(resolve_given(repo), environ)
-    refuse_unusable(place)
-    git = Git(place.folder, protocol.private_environment(environ))
+    location = discover(resolve_given(repo), environ)
+    refuse_unusable(location)
+    git = Git(location.folder, protocol.private_environment(environ))
     head = git.ask("symbolic-ref", "--quiet", "HEAD").text
     answer = git.ask("grep", "-nzIF", f"-A{MAX_LINES}", "--no-color", "-e", MARK, "HEAD", "--")
     if answer.code > 1:
-        raise GitError(f"repo: {place.root} cannot be searched: {answer.error}")
-    found = tuple(dict.fromkeys(_comments(answer.out.decode("utf-8", "replace"))))
+        raise GitError(f"repo: {location.root} cannot be searched: {answer.error}")
+    comments = tuple(dict.fromkeys(_comments(answer.out.decode("utf-8", "replace"))))
     return Found(
-        root=place.root,
-        common=place.common,
+        root=location.root,
+        common=location.common,
         branch=head.removeprefix("refs/heads/"),
-        comments=found[:MAX_COMMENTS],
-        surplus=len(found[MAX_COMMENTS:]),
+        comments=comments[:MAX_COMMENTS],
+        surplus=len(comments[MAX_COMMENTS:]),
     )
 
 
@@ -79,15 +79,16 @@ def hooks_folder(repo: str, environ: Mapping[str, str]) -> tuple[Path, bool]:
     Raises:
         GitError: it is no repository.
     """
-    place = discover(resolve_given(repo), environ)
-    git = Git(place.folder, protocol.push_environment(environ), (), place.root)  # the owner's settings may say where
-    folder = place.root / git("rev-parse", "--git-path", "hooks").text
-    return folder, bool(place.configuration.value("core.hookspath"))
+    location = discover(resolve_given(repo), environ)
+    # The owner's settings may say where.
+    git = Git(location.folder, protocol.push_environment(environ), (), location.root)
+    folder = location.root / git("rev-parse", "--git-path", "hooks").text
+    return folder, bool(location.configuration.value("core.hookspath"))
 
 
 def _comments(output: str) -> Iterator[TodoComment]:
     """Read what `git grep -nz -A` prints."""
-    lines = [found for line in output.split("\n") if (found := _LINE.fullmatch(line))]
+    lines = [match for line in output.split("\n") if (match := _LINE.fullmatch(line))]
     for at, line in enumerate(lines):
         comment = _COMMENT.match(line["text"])
         if comment is None:

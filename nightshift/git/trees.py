@@ -84,13 +84,13 @@ class Reader:
         another one.
         """
         with self._lock:
-            if (known := self._objects.get(id_)) is not None:
+            if (cached := self._objects.get(id_)) is not None:
                 self._objects.move_to_end(id_)
-                return known
-        found = self.held(id_)
-        if len(found) <= most_bytes:
-            self.keep(id_, found)
-        return found
+                return cached
+        content = self.require(id_)
+        if len(content) <= most_bytes:
+            self.keep(id_, content)
+        return content
 
     def keep(self, id_: str, data: bytes) -> None:
         """Keep the bytes of a tree or a small file, as if they had been read."""
@@ -100,20 +100,22 @@ class Reader:
             while self._object_bytes > MAX_KEPT_BYTES:
                 self._object_bytes -= len(self._objects.popitem(last=False)[1])
 
-    def listed(self, root: str) -> Listed:
+    def list_files(self, root: str) -> Listed:
         """The files below a tree, by what differs from the tree that was listed last: most are one commit apart."""
-        known = self._listed
-        if known.root != root:
-            differences = differing(known.root, root, self.tree)
+        listing = self._listed
+        if listing.root != root:
+            differences = differing(listing.root, root, self.tree)
             regular = {
                 path: record.id if record and record.mode in REGULAR and is_text(path) else None
                 for path, record in differences.items()
             }
-            known = Listed(root=root, records=known.records.patch(differences), regular=known.regular.patch(regular))
-            self._listed = known
-        return known
+            listing = Listed(
+                root=root, records=listing.records.patch(differences), regular=listing.regular.patch(regular)
+            )
+            self._listed = listing
+        return listing
 
-    def held(self, id_: str) -> bytes:
+    def require(self, id_: str) -> bytes:
         """The bytes of an object that another one names.
 
         Raises:
@@ -176,7 +178,7 @@ class GitTree:
         self.id, self.commit, self._reader = tree, commit, reader
         self._describe = describe
         self._described: str | None = None
-        self._known: Listed | None = None
+        self._listing: Listed | None = None
 
     def describe(self) -> str:
         """The nearest tag of the commit (`core.code.tree.Tagged`)."""
@@ -195,9 +197,9 @@ class GitTree:
 
     @property
     def _listed(self) -> Listed:
-        if self._known is None:
-            self._known = self._reader.listed(self.id)
-        return self._known
+        if self._listing is None:
+            self._listing = self._reader.list_files(self.id)
+        return self._listing
 
     def unwritable(self) -> frozenset[str]:
         """Paths that hold a link or a submodule: nothing may be written there or below."""

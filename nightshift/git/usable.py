@@ -33,19 +33,21 @@ def refuse_unusable_place(repo: str, base: str | None, environ: Mapping[str, str
     Raises:
         GitError: one of the two cannot be used; the message begins with the field, `repo: ` or `base: `.
     """
-    place = discover(_existing(repo), environ)
-    refuse_unusable(place)
-    git = Git(place.folder, protocol.private_environment(environ))
+    location = discover(_existing(repo), environ)
+    refuse_unusable(location)
+    git = Git(location.folder, protocol.private_environment(environ))
     if _is_commit(git, CLASHING_BRANCH):
-        raise GitError(clash_of(place.root))
+        raise GitError(clash_of(location.root))
     if base is None:
         if not _is_commit(git, "HEAD"):
-            raise GitError(explain_no_commit(git, place.root))
+            raise GitError(explain_no_commit(git, location.root))
         return
     if "\n" in base:
         raise GitError("base: must be one line")
     if not (_is_commit(git, f"refs/heads/{base.removeprefix('refs/heads/')}") or _is_commit(git, base)):
-        raise GitError(f"base: there is no branch, tag or commit {base!r} in {place.root}{_suggest(base, _names(git))}")
+        raise GitError(
+            f"base: there is no branch, tag or commit {base!r} in {location.root}{_suggest(base, _names(git))}"
+        )
 
 
 def list_paths(repo: str, base: str | None, environ: Mapping[str, str]) -> list[str]:
@@ -54,8 +56,8 @@ def list_paths(repo: str, base: str | None, environ: Mapping[str, str]) -> list[
     Raises:
         GitError: the repository or the commit cannot be read.
     """
-    place = discover(resolve_given(repo), environ)
-    git = Git(place.folder, protocol.private_environment(environ))
+    location = discover(resolve_given(repo), environ)
+    git = Git(location.folder, protocol.private_environment(environ))
     listed = git("ls-tree", "-r", "-z", "--name-only", "--full-tree", base or "HEAD", timeout_s=WALL_S)
     return listed.out.decode("utf-8", "surrogateescape").split("\0")[:-1]
 

@@ -104,12 +104,12 @@ class Checkpoint:
         assert here.until is not None
         try:
             report = await asyncio.to_thread(self._write_report, here.since, here.until)
-            told = await asyncio.to_thread(brief.read, self._db, here.since, here.until)
+            summary = await asyncio.to_thread(brief.read, self._db, here.since, here.until)
         except (OSError, StoreError) as error:
             why = str(error)
             await self._write(lambda conn: checkpoints.not_written(self._queue.transaction(conn), why))
             raise
-        await self._write(lambda conn: checkpoints.close(self._queue.transaction(conn), report.name, told.line))
+        await self._write(lambda conn: checkpoints.close(self._queue.transaction(conn), report.name, summary.line))
 
     def _has_settled(self) -> bool:
         now = self._monotonic()

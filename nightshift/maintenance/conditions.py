@@ -77,8 +77,8 @@ def on_battery(wanted: Callable[[], bool], battery: Callable[[], Battery | None]
     """The machine is not plugged in. One without a battery always is."""
 
     def reason() -> str:
-        found = battery() if wanted() else None
-        return "the machine runs on its battery" if found and found.power_plugged is False else ""
+        battery_state = battery() if wanted() else None
+        return "the machine runs on its battery" if battery_state and battery_state.power_plugged is False else ""
 
     return reason
 

@@ -83,9 +83,9 @@ class DiskGuard:
 
     async def _find_lowest(self, times: float) -> DiskSpace | None:
         """Find the place with the least space of those that have less than so many times the reserve."""
-        found = await asyncio.to_thread(lambda: [_space_at(what, path) for what, path in self._places.items()])
+        spaces = await asyncio.to_thread(lambda: [_space_at(what, path) for what, path in self._places.items()])
         wanted = (times * self._reserve_mb(), times * LEAST_INODES)
-        low = [space for space in found if space.share(*wanted) < 1.0]
+        low = [space for space in spaces if space.share(*wanted) < 1.0]
         return min(low, key=lambda space: space.share(*wanted), default=None)
 
     async def _stop(self, low: DiskSpace) -> None:

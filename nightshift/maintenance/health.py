@@ -82,15 +82,15 @@ class Vitals:
 
     def faults(self) -> tuple[str, ...]:
         """List the faults; empty while the daemon is healthy."""
-        now, pool, found = self._monotonic(), self._pool, list[str]()
+        now, pool, problems = self._monotonic(), self._pool, list[str]()
         if (late_s := now - self._beat_at) > LOOP_LATE_S:
-            found.append(f"the workers' loop has not turned for {duration(late_s)}")
+            problems.append(f"the workers' loop has not turned for {duration(late_s)}")
         if not self._database.writes:
-            found.append("the writer of the database has ended")
+            problems.append("the writer of the database has ended")
         if pool is not None:
             if not self._pool_lives():
-                found.append("the workers have ended")
+                problems.append("the workers have ended")
             if (stale_s := now - pool.renewed_at) > pool.lease_s:
-                found.append(f"the leases have not been renewed for {duration(stale_s)}")
-            found += [f"{name} is far beyond the limits of its task" for name in pool.overdue(now)]
-        return tuple(found)
+                problems.append(f"the leases have not been renewed for {duration(stale_s)}")
+            problems += [f"{name} is far beyond the limits of its task" for name in pool.overdue(now)]
+        return tuple(problems)

@@ -59,12 +59,12 @@ class Swept:
     @property
     def event(self) -> Event | None:
         """Its event; None when nothing was found."""
-        found = {kind: names for kind, names in self.removed.items() if names}
-        if not found and not self.left:
+        removed = {kind: names for kind, names in self.removed.items() if names}
+        if not removed and not self.left:
             return None
-        counts = ", ".join(f"{len(names)} {kind}" for kind, names in found.items())
-        parts = [f"swept what a daemon left that died: {counts}" if found else "", self.left]
-        data = {kind.replace(" ", "_"): list(names[:NAMED]) for kind, names in found.items()}
+        counts = ", ".join(f"{len(names)} {kind}" for kind, names in removed.items())
+        parts = [f"swept what a daemon left that died: {counts}" if removed else "", self.left]
+        data = {kind.replace(" ", "_"): list(names[:NAMED]) for kind, names in removed.items()}
         level = Level.WARNING if self.left else Level.INFO
         return Event(kind=Kind.ORPHANS_SWEPT, level=level, message="; ".join(filter(None, parts)), data=data)
 
@@ -104,12 +104,12 @@ def _port(file: Path, since: float) -> list[Path]:
 
 def _drafts(where: Places, since: float) -> list[Path]:
     """Drafts of processes that are no more, or of one that had this one's number, as in containers."""
-    found = []
+    paths = []
     for folder in (*where.drafts, job_folders.where(where.packages)):
-        found += [path for path in _entries(folder) if _is_dead(path.name, _DRAFT) or _is_dead(path.name, _TREE)]
+        paths += [path for path in _entries(folder) if _is_dead(path.name, _DRAFT) or _is_dead(path.name, _TREE)]
     for file in where.shared:
-        found += [path for path in file.parent.glob(f".{file.name}.*") if _is_dead(path.name, _DRAFT)]
-    return [path for path in found if _is_older(path, since) and _remove(path)]
+        paths += [path for path in file.parent.glob(f".{file.name}.*") if _is_dead(path.name, _DRAFT)]
+    return [path for path in paths if _is_older(path, since) and _remove(path)]
 
 
 def _entries(folder: Path) -> list[Path]:

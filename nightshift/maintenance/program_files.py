@@ -35,14 +35,14 @@ class ProgramFiles:
         self._needed = [path for path in (folder, Path(sys.executable), Path(os.__file__), *needed) if path.exists()]
         self._stamps = self._read_stamps()
         self._digests = {path: _digest(path) for path in self._stamps}
-        self._looked_at, self._found = time.monotonic(), ""
+        self._looked_at, self._change = time.monotonic(), ""
 
     def find_change(self) -> str:
         """Say what was exchanged, as a reason why no task is started; nothing where all is as it was."""
         if time.monotonic() - self._looked_at >= LOOK_S:
-            self._found = self._find()
+            self._change = self._find()
             self._looked_at = time.monotonic()
-        return self._found
+        return self._change
 
     def _find(self) -> str:
         if gone := next((path for path in self._needed if not path.exists()), None):

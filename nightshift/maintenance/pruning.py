@@ -106,8 +106,8 @@ class Pruner:
 
     async def _is_clock_sound(self, now: datetime) -> bool:
         """Whether the clock goes on from where it was seen last; kept over restarts."""
-        kept = await asyncio.to_thread(self._state.get, _SEEN) or {}
-        seen, doubted = (from_text(kept[name]) if kept.get(name) else None for name in ("seen", "doubted"))
+        stored = await asyncio.to_thread(self._state.get, _SEEN) or {}
+        seen, doubted = (from_text(stored[name]) if stored.get(name) else None for name in ("seen", "doubted"))
         if seen and now < seen:
             doubted = None
         elif seen and now - seen > LEAP:
@@ -140,10 +140,10 @@ class Pruner:
     async def _prune_work(self, before: datetime, setting: str, tally: Tally, fits: Callable[[], bool]) -> None:
         """Prune tasks that ended before a time, those that ended first at the front, until it fits."""
         while not await asyncio.to_thread(fits):
-            found = await self._read(partial(pruning.long_ended, ended_before=before, limit=TASKS))
-            if not found:
+            task_ids = await self._read(partial(pruning.long_ended, ended_before=before, limit=TASKS))
+            if not task_ids:
                 return
-            for task_id in found:
+            for task_id in task_ids:
                 await self._prune_task(task_id, before, setting, tally)
                 if await asyncio.to_thread(fits):
                     return
@@ -178,9 +178,9 @@ class Pruner:
         """Drop texts that nothing names; one round sees them all."""
         reached: str | None = ""
         while reached is not None:
-            found, reached = await self._read(partial(pruning.list_unnamed, after=reached, limit=TEXTS))
-            for start in range(0, len(found), pruning.ROWS):
-                some = found[start : start + pruning.ROWS]
+            digests, reached = await self._read(partial(pruning.list_unnamed, after=reached, limit=TEXTS))
+            for start in range(0, len(digests), pruning.ROWS):
+                some = digests[start : start + pruning.ROWS]
                 tally.texts += await self._write(partial(pruning.drop_unnamed, digests=some))
 
     async def _fit(self, now: datetime, tally: Tally) -> bool:

@@ -100,15 +100,15 @@ def from_json(text: str) -> LastRun:
         ValueError: it is nothing of the kind.
     """
     try:
-        kept = json.loads(text)
+        data = json.loads(text)
         return LastRun(
-            clean=bool(kept["clean"]),
-            saved_at=from_text(kept["saved_at"]),
-            version=str(kept["version"]),
-            pid=int(kept["pid"]),
-            uptime_total_s=float(kept["uptime_total_s"]),
-            starts=int(kept["starts"]),
-            in_flight=tuple(int(task["task_id"]) for task in kept["in_flight"]),
+            clean=bool(data["clean"]),
+            saved_at=from_text(data["saved_at"]),
+            version=str(data["version"]),
+            pid=int(data["pid"]),
+            uptime_total_s=float(data["uptime_total_s"]),
+            starts=int(data["starts"]),
+            in_flight=tuple(int(task["task_id"]) for task in data["in_flight"]),
         )
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error
@@ -146,9 +146,9 @@ class StateKeeper:
         return self._before
 
     def _copy(self) -> LastRun | None:
-        kept = self._state.get(_KEY)
+        stored = self._state.get(_KEY)
         try:
-            return from_json(str(kept)) if kept else None
+            return from_json(str(stored)) if stored else None
         except ValueError:
             return None
 

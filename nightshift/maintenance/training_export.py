@@ -16,7 +16,7 @@ from pathlib import Path
 from nightshift.agent.prompt.text import fence
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.text.masking import Masker
-from nightshift.storage.db.codec import encode, plain
+from nightshift.storage.db.codec import encode, to_json_value
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.training_rows import Solved, Written, read_solved
 from nightshift.storage.files.whole import write_whole
@@ -48,8 +48,8 @@ def pairs(database: Database, masker: Masker) -> Pairs:
     """
     accepted, preferred = list[str](), list[str]()
     for task in read_solved(database.reader()):
-        accepted += [encode(masker.mask_data(plain(line))) for line in _export_accepted(task)]
-        preferred += [encode(masker.mask_data(plain(line))) for line in _preferences(task)]
+        accepted += [encode(masker.mask_data(to_json_value(line))) for line in _export_accepted(task)]
+        preferred += [encode(masker.mask_data(to_json_value(line))) for line in _preferences(task)]
     return Pairs(accepted=accepted, preferences=preferred)
 
 
@@ -60,12 +60,15 @@ def export(database: Database, to: Path, masker: Masker) -> Exported:
         StoreError: the database cannot be read.
         OSError: the files cannot be written.
     """
-    found = pairs(database, masker)
+    training_pairs = pairs(database, masker)
     beside = to.with_name(f"{to.stem}.preferences{to.suffix or '.jsonl'}")
-    for path, lines in ((to, found.accepted), (beside, found.preferences)):
+    for path, lines in ((to, training_pairs.accepted), (beside, training_pairs.preferences)):
         write_whole(path, "".join(f"{line}\n" for line in lines), mode=0o600)
     return Exported(
-        accepted=len(found.accepted), preferences=len(found.preferences), accepted_file=to, preferences_file=beside
+        accepted=len(training_pairs.accepted),
+        preferences=len(training_pairs.preferences),
+        accepted_file=to,
+        preferences_file=beside,
     )
 
 
@@ -78,25 +81,25 @@ def _export_accepted(task: Solved) -> Iterator[Mapping[str, object]]:
 def _preferences(task: Solved) -> Iterator[Mapping[str, object]]:
     chosen = "\n\n".join(fence(path, text) for path, text in sorted(task.files.items()) if text is not None)
     final = task.tries[-1].iteration
-    for one in task.tries:
-        if one.iteration < final and one.backend != BUILT_IN and chosen and not one.tools:
+    for past_try in task.tries:
+        if past_try.iteration < final and past_try.backend != BUILT_IN and chosen and not past_try.tools:
             yield {
-                "prompt": _turns(one),
+                "prompt": _turns(past_try),
                 "chosen": [{"role": "assistant", "content": chosen}],
-                "rejected": [{"role": "assistant", "content": one.reply}],
-                "meta": _meta(task, one),
+                "rejected": [{"role": "assistant", "content": past_try.reply}],
+                "meta": _meta(task, past_try),
             }
 
 
-def _turns(one: Written) -> list[dict[str, str]]:
-    return [{"role": role, "content": text} for role, text in one.prompt]
+def _turns(past_try: Written) -> list[dict[str, str]]:
+    return [{"role": role, "content": text} for role, text in past_try.prompt]
 
 
-def _meta(task: Solved, one: Written) -> dict[str, object]:
+def _meta(task: Solved, past_try: Written) -> dict[str, object]:
     return {
         "task": task.task_id,
-        "iteration": one.iteration,
+        "iteration": past_try.iteration,
         "label": task.label,
-        "backend": one.backend,
-        "model": one.model,
+        "backend": past_try.backend,
+        "model": past_try.model,
     }

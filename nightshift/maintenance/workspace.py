@@ -59,14 +59,14 @@ class Workspace:
             GitError: git failed; nothing is lost.
         """
         if await self._is_due() and self._quiet():
-            before = await asyncio.to_thread(self._repository.stored)
+            before = await asyncio.to_thread(self._repository.count_objects)
             branches = await asyncio.to_thread(self._repository.delete_of, self._long_ended)
             await asyncio.to_thread(self._repository.pack)
             await asyncio.to_thread(self._repository.drop)
             await asyncio.wrap_future(self._state.set(_CLEANED, to_text(self._clock())))
             await self._report("cleaned", before, len(branches))
         elif await asyncio.to_thread(self._repository.loose_bytes) >= LOOSE_BYTES:
-            before = await asyncio.to_thread(self._repository.stored)
+            before = await asyncio.to_thread(self._repository.count_objects)
             await asyncio.to_thread(self._repository.pack)
             await self._report("packed", before, 0)
 
@@ -83,7 +83,7 @@ class Workspace:
         return pruning.list_ended_among(self._db.reader(), task_ids, before)
 
     async def _report(self, what: str, before: Stored, branches: int) -> None:
-        after = await asyncio.to_thread(self._repository.stored)
+        after = await asyncio.to_thread(self._repository.count_objects)
         gone = f", {branches} integrated branches deleted" if branches else ""
         text = (
             f"the workspace was {what}: {before.loose} loose objects and {before.packs} packs became "

@@ -281,7 +281,7 @@ class BackendClient:
 
     def _learn_forms(self) -> None:
         if not self.is_engine:
-            self._forms = self._services.forms.known(self.backend.name, self.backend.model)
+            self._forms = self._services.forms.read_counts(self.backend.name, self.backend.model)
 
     async def ready(self) -> bool:
         """Whether it is there and may be asked; one that was not there a moment ago is not looked for again yet."""

@@ -164,7 +164,7 @@ class ModelHandler:
             ModelRefused: no backend will ever answer this.
             OwnerSpoke: it was interrupted (`interrupt`).
         """
-        if request.place is not None and (stored := self._steps.reply(request.place)):
+        if request.reply_key is not None and (stored := self._steps.reply(request.reply_key)):
             self._events.report_replay(request, stored)
             return replace(stored, replayed=True)
         pool = self._pool

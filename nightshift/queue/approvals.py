@@ -58,16 +58,16 @@ def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
     """
     wanted = [replace(ask, question=tx.clean(ask.question)) for ask in wanted]
     still = set[str]()
-    for known in open_of(tx.conn, task.id):
-        if _what(known.ask) in map(_what, wanted):
-            still.add(_what(known.ask))
+    for approval in open_of(tx.conn, task.id):
+        if _what(approval.ask) in map(_what, wanted):
+            still.add(_what(approval.ask))
         else:
-            tx.conn.execute("DELETE FROM approvals WHERE id = ? AND granted IS NULL", (known.id,))
+            tx.conn.execute("DELETE FROM approvals WHERE id = ? AND granted IS NULL", (approval.id,))
     for ask in wanted:
         if _what(ask) not in still:
-            told = ask.kind in _ASKED_ONCE and _same_open(tx.conn, task.id, ask.subject)
+            is_asked_already = ask.kind in _ASKED_ONCE and _same_open(tx.conn, task.id, ask.subject)
             asked = _insert(tx, task, ask)
-            if not told:
+            if not is_asked_already:
                 _emit(tx, Kind.ASKED, task.attempt, asked, asked.ask.question)
 
 
@@ -237,10 +237,10 @@ def of_repository(conn: Connection, task_id: int) -> dict[str | None, dict[str, 
         "AND tasks.repo = this.repo "
         "AND (granted OR approvals.answered_at > this.created_at) ORDER BY approvals.answered_at, approvals.id"
     )
-    found: dict[str | None, dict[str, bool]] = {}
+    decisions: dict[str | None, dict[str, bool]] = {}
     for row in conn.execute(query, (task_id, *_SHARED)):
-        found.setdefault(row["project"], {})[row["subject"]] = bool(row["granted"])
-    return found
+        decisions.setdefault(row["project"], {})[row["subject"]] = bool(row["granted"])
+    return decisions
 
 
 def latest(conn: Connection, subject: str) -> bool | None:

@@ -117,8 +117,8 @@ def shift(conn: Connection, by: timedelta, now: datetime) -> None:
 
     Where the next report begins stays: events keep their times, and it is to have those that no report had.
     """
-    if (kept := _time(read_state(conn, COUNTS_FROM))) is not None:
-        write_state(conn, COUNTS_FROM, to_text(kept + by), now)
+    if (counts_from := _time(read_state(conn, COUNTS_FROM))) is not None:
+        write_state(conn, COUNTS_FROM, to_text(counts_from + by), now)
 
 
 def _since(here: Checkpoints, now: datetime) -> datetime:

@@ -27,7 +27,7 @@ def renew(tx: Transaction, owned: Sequence[tuple[int, int]], lease: timedelta) -
     return Heartbeat(
         lost=frozenset(task_id for task_id, answer in answers.items() if answer is None),
         cancelled=frozenset(task_id for task_id, answer in answers.items() if answer),
-        said=messages.interrupting(tx.conn, answers),
+        newest_messages=messages.interrupting(tx.conn, answers),
     )
 
 
@@ -82,5 +82,5 @@ def release(tx: Transaction, reason: str) -> int:
     return _queue(tx, store.put_off_for(tx.conn, tx.clean(reason)), "what it waited for is over")
 
 
-def _queue(tx: Transaction, found: Iterable[Entry], reason: str) -> int:
-    return len([move(tx, entry.task, Status.QUEUED, reason=reason) for entry in found])
+def _queue(tx: Transaction, entries: Iterable[Entry], reason: str) -> int:
+    return len([move(tx, entry.task, Status.QUEUED, reason=reason) for entry in entries])

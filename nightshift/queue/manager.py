@@ -379,7 +379,7 @@ class QueueManager:
         """Count the tasks of each status."""
         return store.counts(self._db.reader())
 
-    def listed(self, wanted: TaskFilter, order: Order, limit: int, after: Place | None = None) -> Listed:
+    def list_tasks(self, wanted: TaskFilter, order: Order, limit: int, after: Place | None = None) -> Listed:
         """List the next tasks of a sorted list, and their number in all; `get` reads the tasks."""
         return listing.read_page(self._db.reader(), wanted, order, limit, after)
 
@@ -397,15 +397,15 @@ class QueueManager:
 
     def waits_for(self, task_id: int) -> list[int]:
         """The tasks that this one depends on and that are not done yet."""
-        found = store.dependencies(self._db.reader(), task_id)
-        return sorted(each for each, status in found.items() if status is not Status.DONE)
+        statuses = store.dependencies(self._db.reader(), task_id)
+        return sorted(each for each, status in statuses.items() if status is not Status.DONE)
 
     def answers(self, task_id: int) -> list[tuple[str, str | None]]:
         """List the task's questions to its owner, each with the answer (None: not yet), oldest first."""
         asked = self.approvals(open_only=False, task_id=task_id)
         return [(each.ask.question, None if each.granted is None else each.answer) for each in asked]
 
-    def said(self, task_id: int) -> tuple[OwnerMessage, ...]:
+    def list_messages(self, task_id: int) -> tuple[OwnerMessage, ...]:
         """List the owner's messages to a task, oldest first."""
         return messages.of_task(self._db.reader(), task_id)
 
@@ -441,8 +441,10 @@ class QueueManager:
 
     def family(self, task: Task) -> Family:
         """Read the task that a task is a subtask of, and its own subtasks."""
-        conn, known = self._db.reader(), whole_of(task.spec.key)
-        return Family(whole=known and known[0], subtasks=tuple(entry.task for entry in store.subtasks(conn, task.id)))
+        conn, parent = self._db.reader(), whole_of(task.spec.key)
+        return Family(
+            parent_id=parent and parent[0], subtasks=tuple(entry.task for entry in store.subtasks(conn, task.id))
+        )
 
     def sum_spent_on_subtasks(self, task_id: int) -> Spent:
         """Sum the use of models by the subtasks of a task since its owner last asked for it."""

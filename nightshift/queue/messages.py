@@ -27,15 +27,15 @@ def add(tx: Transaction, task_id: int, text: str, *, interrupts: bool) -> OwnerM
     task = store.read(tx.conn, task_id).task
     if task.status in ENDED or task.cancel_requested:
         raise IllegalMove(_too_late(task))
-    said = tx.mask.shown(text.strip())
-    if fault := _fault(said, len(of_task(tx.conn, task_id))):
+    masked_text = tx.mask.shown(text.strip())
+    if fault := _fault(masked_text, len(of_task(tx.conn, task_id))):
         raise InvalidTask({"text": fault})
     row = tx.conn.execute(
         "INSERT INTO task_messages (task_id, attempt, text, interrupts, at) VALUES (?, ?, ?, ?, ?) RETURNING *",
-        (task_id, task.attempt, said, interrupts, to_text(tx.now)),
+        (task_id, task.attempt, masked_text, interrupts, to_text(tx.now)),
     ).fetchone()
     about = tx.emitter.bind(task_id=task_id, attempt=task.attempt or None)
-    about.emit(Kind.OWNER_SAID, said[:1000], interrupts=interrupts)
+    about.emit(Kind.OWNER_SAID, masked_text[:1000], interrupts=interrupts)
     return _message(row)
 
 
@@ -47,12 +47,12 @@ def _too_late(task: Task) -> str:
     return f"task {task.id} is {task.status}; first try it again (`{format_command(f'retry {task.id}')}`), then say it"
 
 
-def _fault(text: str, said: int) -> str:
+def _fault(text: str, message_count: int) -> str:
     if not text:
         return "is empty; write what the model is to know"
     if len(text) > MAX_MESSAGE_CHARS:
         return f"has {len(text):,} characters, and {MAX_MESSAGE_CHARS:,} are the most; shorten it"
-    if said >= MOST_MESSAGES:
+    if message_count >= MOST_MESSAGES:
         return f"comes after {MOST_MESSAGES} messages, the most for one task; cancel it and add one with better words"
     return ""
 

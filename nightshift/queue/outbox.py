@@ -43,8 +43,8 @@ def may_be_shared(conn: Connection, spec: TaskSpec) -> bool:
     """Tell whether all that the task depends on is done or shared, so that the hub can see to it. Not for subtasks."""
     if whole_of(spec.key) is not None:
         return False
-    found = [store.read(conn, needed).task for needed in spec.depends_on]
-    return all(task.status is Status.DONE or task.status is Status.SHARED or task.hub_id for task in found)
+    tasks = [store.read(conn, needed).task for needed in spec.depends_on]
+    return all(task.status is Status.DONE or task.status is Status.SHARED or task.hub_id for task in tasks)
 
 
 def note(tx: Transaction, task_id: int, wish: Wish, value: int | None = None) -> None:

@@ -28,7 +28,7 @@ def active(conn: Connection) -> bool:
 def read(conn: Connection) -> PauseState:
     """Read all reasons of the pause."""
     rows = {row["source"]: row for row in conn.execute("SELECT source, reason, since FROM holds")}
-    found = [
+    reasons = [
         PauseReason(
             source=source,
             reason=rows[source]["reason"],
@@ -39,7 +39,7 @@ def read(conn: Connection) -> PauseState:
         for source in PauseSource
         if source in rows
     ]
-    return PauseState(reasons=tuple(found))
+    return PauseState(reasons=tuple(reasons))
 
 
 def add(tx: Transaction, source: PauseSource, reason: str) -> PauseState:

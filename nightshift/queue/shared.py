@@ -73,19 +73,19 @@ def cancel_unknown(tx: Transaction, entry: Outgoing) -> None:
     outbox.remove(tx, entry.id)
 
 
-def take_words_back(tx: Transaction, entry: Outgoing, told: TaskSpec, reason: str) -> None:
+def take_words_back(tx: Transaction, entry: Outgoing, hub_spec: TaskSpec, reason: str) -> None:
     """Give a task the words back that the hub has for it, which refuses others; and say so."""
-    take_words(tx, entry.task_id, told)
+    take_words(tx, entry.task_id, hub_spec)
     about = tx.emitter.bind(task_id=entry.task_id)
     about.emit(Kind.HUB_TASK, f"the new words were not taken: {reason}", level=Level.WARNING)
     outbox.remove(tx, entry.id)
 
 
-def take_words(tx: Transaction, task_id: int, told: TaskSpec) -> None:
+def take_words(tx: Transaction, task_id: int, hub_spec: TaskSpec) -> None:
     """Let a task ask for what the hub says; where it works, and what it waits for here, stays."""
     own = store.read(tx.conn, task_id).task.spec
     spec = replace(
-        told, key=own.key, depends_on=own.depends_on, repo=own.repo, base=own.base, not_before=own.not_before,
+        hub_spec, key=own.key, depends_on=own.depends_on, repo=own.repo, base=own.base, not_before=own.not_before,
         priority=own.priority,
     )  # fmt: skip
     if spec != own:
@@ -114,7 +114,7 @@ def keep_what_stays(tx: Transaction) -> None:
         task = store.read(tx.conn, row["id"]).task
         if not tx.shares(task.spec):
             outbox.forget(tx, task.id)
-            transitions.place(tx, task, "it stays on this node")
+            transitions.settle_status(tx, task, "it stays on this node")
 
 
 def adopt(tx: Transaction, given: Adopted) -> Task:
@@ -205,24 +205,24 @@ def prioritise(tx: Transaction, task_id: int, priority: int) -> None:
     tx.conn.execute("UPDATE tasks SET priority = ? WHERE id = ?", (priority, task_id))
 
 
-def stands_elsewhere(tx: Transaction, found: Elsewhere, on: str) -> Task | None:
+def stands_elsewhere(tx: Transaction, elsewhere: Elsewhere, on: str) -> Task | None:
     """Take over how a task stands that this node does not have; None where it is not known here, or is this node's."""
-    if (task_id := _of_hub(tx.conn, found.hub_id)) is None:
+    if (task_id := _of_hub(tx.conn, elsewhere.hub_id)) is None:
         return None
     task = store.read(tx.conn, task_id).task
     if task.hub_fence is not None:
         return None
-    if task.spec.priority != found.priority:
-        task = store.update(tx.conn, task, {"priority": found.priority}) or task
-    if found.status in ENDED and task.status is Status.SHARED:
+    if task.spec.priority != elsewhere.priority:
+        task = store.update(tx.conn, task, {"priority": elsewhere.priority}) or task
+    if elsewhere.status in ENDED and task.status is Status.SHARED:
         facts: dict[str, Value] = {
-            "commit_id": found.commit,
-            "branch": found.branch,
-            "iterations": found.iterations,
-            "spent": store.write_spent(found.spent),
+            "commit_id": elsewhere.commit,
+            "branch": elsewhere.branch,
+            "iterations": elsewhere.iterations,
+            "spent": store.write_spent(elsewhere.spent),
         }
-        reason = f"{on}: {found.reason}" if found.reason else on
-        task = transitions.end(tx, task, found.status, found.ending or Ending.ERROR, reason, facts)
-    elif found.status not in ENDED and task.status in {Status.FAILED, Status.CANCELLED}:
+        reason = f"{on}: {elsewhere.reason}" if elsewhere.reason else on
+        task = transitions.end(tx, task, elsewhere.status, elsewhere.ending or Ending.ERROR, reason, facts)
+    elif elsewhere.status not in ENDED and task.status in {Status.FAILED, Status.CANCELLED}:
         task = transitions.move(tx, task, Status.SHARED, reason="asked for again on another node")
     return task

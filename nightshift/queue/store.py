@@ -230,16 +230,16 @@ def dependencies(conn: Connection, task_id: int) -> dict[int, Status]:
     return {row["id"]: Status(row["status"]) for row in conn.execute(query, (task_id,))}
 
 
-def subtasks(conn: Connection, whole: int, attempt: int | None = None) -> list[Entry]:
+def subtasks(conn: Connection, parent_id: int, attempt: int | None = None) -> list[Entry]:
     """The parts that a task was split into, in one attempt or in all; `core.tasks.subtasks` has what makes a part."""
     query = _SELECT + "WHERE key >= ? AND key < ? ORDER BY id"
-    return [_entry(row) for row in conn.execute(query, key_range(whole, attempt))]
+    return [_entry(row) for row in conn.execute(query, key_range(parent_id, attempt))]
 
 
 def statuses(conn: Connection, ids: Iterable[int]) -> dict[int, Status]:
     """The status of each of these tasks that exists."""
-    found = (conn.execute("SELECT id, status FROM tasks WHERE id = ?", (task_id,)).fetchone() for task_id in ids)
-    return {row["id"]: Status(row["status"]) for row in found if row is not None}
+    rows = (conn.execute("SELECT id, status FROM tasks WHERE id = ?", (task_id,)).fetchone() for task_id in ids)
+    return {row["id"]: Status(row["status"]) for row in rows if row is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,10 +254,10 @@ class Standing:
 def standings(conn: Connection, ids: Iterable[int]) -> dict[int, Standing]:
     """Read the standing of each of these tasks that exists."""
     query = "SELECT id, status, priority, attempt = 0 AND not_before IS NULL AS untouched FROM tasks WHERE id = ?"
-    found = (conn.execute(query, (task_id,)).fetchone() for task_id in ids)
+    rows = (conn.execute(query, (task_id,)).fetchone() for task_id in ids)
     return {
         row["id"]: Standing(status=Status(row["status"]), priority=row["priority"], is_untouched=bool(row["untouched"]))
-        for row in found
+        for row in rows
         if row is not None
     }
 
@@ -347,13 +347,13 @@ def renew_all(conn: Connection, until: datetime) -> None:
 def bring_forward(conn: Connection, by: timedelta) -> int:
     """Make scheduled tasks due sooner by so much, but not those that wait for a time of their owner's; how many."""
     owners = "SELECT json_extract(spec, '$.not_before') FROM task_specs WHERE task_id = id"
-    found = conn.execute(
+    rows = conn.execute(
         f"SELECT id, not_before, ({owners}) AS owners FROM tasks "  # noqa: S608  a constant of this function
         "WHERE status = 'scheduled' AND not_before IS NOT NULL"
     ).fetchall()
     times = [
         (max(to_text(from_text(row["not_before"]) - by), row["owners"] or ""), row["id"], row["not_before"])
-        for row in found
+        for row in rows
     ]
     sooner = [(new, task_id) for new, task_id, old in times if new < old]
     conn.executemany("UPDATE tasks SET not_before = ? WHERE id = ?", sooner)
@@ -375,8 +375,8 @@ def find(conn: Connection, status: Status | None, limit: int, after: int | None,
 
 def counts(conn: Connection) -> dict[Status, int]:
     """Count the tasks of each status, from an index alone."""
-    found = dict(conn.execute("SELECT status, COUNT(*) FROM tasks GROUP BY status").fetchall())
-    return {status: found.get(status, 0) for status in Status}
+    by_status = dict(conn.execute("SELECT status, COUNT(*) FROM tasks GROUP BY status").fetchall())
+    return {status: by_status.get(status, 0) for status in Status}
 
 
 def keep_end(conn: Connection, task: Task, ended_at: datetime) -> None:

@@ -56,11 +56,11 @@ def submit(
     Raises:
         InvalidTask: a dependency does not exist or cannot be met any more; reported under the name `field`.
     """
-    known = None if spec.key is None else store.id_of_key(tx.conn, spec.key)
-    old = _read_replaced(tx, instead_of) if known in {None, instead_of} else None
-    if known is not None and old is None:
-        task = store.read(tx.conn, known).task
-        return Submitted(task_id=known, status=task.status, created=False, differs=_differing(task.spec, spec))
+    earlier_id = None if spec.key is None else store.id_of_key(tx.conn, spec.key)
+    old = _read_replaced(tx, instead_of) if earlier_id in {None, instead_of} else None
+    if earlier_id is not None and old is None:
+        task = store.read(tx.conn, earlier_id).task
+        return Submitted(task_id=earlier_id, status=task.status, created=False, differs=_differing(task.spec, spec))
     needed = store.statuses(tx.conn, spec.depends_on)
     if unknown := [str(other) for other in spec.depends_on if other not in needed]:
         raise InvalidTask({field: f"there is no task {name_first(unknown)}"})
@@ -450,11 +450,11 @@ def _fail_by_dependency(tx: Transaction, task: Task, reason: str) -> Task:
     return move(tx, task, Status.FAILED, ending=Ending.DEPENDENCY, reason=reason, level=Level.WARNING)
 
 
-def _end_parts(tx: Transaction, whole: Task) -> list[Task]:
+def _end_parts(tx: Transaction, parent: Task) -> list[Task]:
     """Cancel the parts of a task that has ended otherwise than well; those that run are asked to end."""
     ended = list[Task]()
-    reason = f"task {whole.id}, of which it is a part, has ended"
-    for part in (entry.task for entry in store.subtasks(tx.conn, whole.id, whole.attempt)):
+    reason = f"task {parent.id}, of which it is a part, has ended"
+    for part in (entry.task for entry in store.subtasks(tx.conn, parent.id, parent.attempt)):
         if part.status is Status.RUNNING:
             _request_cancel(tx, part)
         elif part.status in OPEN:
@@ -464,12 +464,12 @@ def _end_parts(tx: Transaction, whole: Task) -> list[Task]:
 
 def _resume_whole(tx: Transaction, part: Task) -> list[Task]:
     """Let the whole go on whose last part this was; it is given back where it ended."""
-    if (known := whole_of(part.spec.key)) is None or (entry := store.find_one(tx.conn, known[0])) is None:
+    if (parent_key := whole_of(part.spec.key)) is None or (entry := store.find_one(tx.conn, parent_key[0])) is None:
         return []
-    whole = entry.task
-    if whole.status is not Status.BLOCKED or not entry.resume:
+    parent = entry.task
+    if parent.status is not Status.BLOCKED or not entry.resume:
         return []  # it waits for another reason, if at all; parts of an earlier attempt decide nothing below
-    resumed = _with_parts(tx, whole)
+    resumed = _with_parts(tx, parent)
     return [resumed] if resumed.status in ENDED else []
 
 
@@ -498,17 +498,17 @@ def split(tx: Transaction, owned: tuple[int, int], reason: str, subtasks: Sequen
     return resumed
 
 
-def _with_parts(tx: Transaction, whole: Task) -> Task:
+def _with_parts(tx: Transaction, parent: Task) -> Task:
     """A blocked task that was split: queued if all of its parts have ended, or ended if one of them was cancelled."""
-    subtasks = [entry.task for entry in store.subtasks(tx.conn, whole.id, whole.attempt)]
+    subtasks = [entry.task for entry in store.subtasks(tx.conn, parent.id, parent.attempt)]
     if gone := next((part for part in subtasks if part.status is Status.CANCELLED), None):
         reason = f"task {gone.id}, a part of it, was cancelled ({title(gone.spec)})"
-        return _fail_by_dependency(tx, whole, reason)
+        return _fail_by_dependency(tx, parent, reason)
     if any(part.status in OPEN for part in subtasks):
-        return whole
+        return parent
     failed = sum(part.status is Status.FAILED for part in subtasks)
     reason = f"{failed} of its {len(subtasks)} parts failed" if failed else "all of its parts are done"
-    return move(tx, whole, Status.QUEUED, reason=reason)
+    return move(tx, parent, Status.QUEUED, reason=reason)
 
 
 def sum_spent_on_subtasks(conn: Connection, task_id: int) -> Spent:
@@ -526,7 +526,7 @@ def title(spec: TaskSpec) -> str:
     return line if len(line) <= 100 else line[:99] + "…"
 
 
-def place(tx: Transaction, task: Task, reason: str) -> Task:
+def settle_status(tx: Transaction, task: Task, reason: str) -> Task:
     """Let a task of this node alone stand where its dependencies and its time have it; from `shared` by the queue."""
     if task.status is Status.SHARED:
         task = move(tx, task, Status.QUEUED, reason=reason)

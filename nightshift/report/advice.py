@@ -51,7 +51,7 @@ def _regressions(summary: Summary) -> Markup | None:
 
 
 def _high_risk(summary: Summary) -> Markup | None:
-    waiting = [one for one in summary.commits.ranked if not one.decided and one.level is Level.HIGH]
+    waiting = [ranked for ranked in summary.commits.ranked if not ranked.decided and ranked.level is Level.HIGH]
     if not waiting:
         return None
     first = waiting[0]
@@ -90,10 +90,10 @@ def _crashes(summary: Summary) -> Markup | None:
     return sentence(form, number(crashes))
 
 
-def _trouble(kind: Kind, one: str, more: str, remedy: str) -> Rule:
+def _trouble(kind: Kind, noun: str, more: str, remedy: str) -> Rule:
     def rule(summary: Summary) -> Markup | None:
         count = summary.happened(kind)
-        return sentence("{}: {}", many(count, one, more), remedy) if count else None
+        return sentence("{}: {}", many(count, noun, more), remedy) if count else None
 
     return rule
 
@@ -176,8 +176,8 @@ def _open_pattern(summary: Summary) -> Markup | None:
 
 def _useless_memory(summary: Summary) -> Markup | None:
     uplift = summary.learning.uplift
-    found = uplift.solved
-    if not uplift.enough or found is None or found.high >= 0:
+    difference = uplift.solved
+    if not uplift.enough or difference is None or difference.high >= 0:
         return None
     return sentence(
         "Attempts that were to see lessons were solved in {}, those of the control group in {}: try fewer lessons "

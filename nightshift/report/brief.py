@@ -127,8 +127,8 @@ def read(database: Database, since: datetime, until: datetime) -> Brief:
 
 def read_up_to(database: Database) -> datetime | None:
     """Up to when its owner has read; None where he never said so."""
-    kept = StateStore(database).get(READ)
-    return from_text(kept) if isinstance(kept, str) else None
+    stored_time = StateStore(database).get(READ)
+    return from_text(stored_time) if isinstance(stored_time, str) else None
 
 
 def bounds(database: Database, span: Span, now: datetime, zone: tzinfo | None = None) -> tuple[datetime, datetime]:

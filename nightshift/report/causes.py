@@ -81,13 +81,13 @@ def _drop_names(signature: str) -> str:
 
 def _module(task: FailedTask) -> str:
     """Return the name of a missing module: the signature leaves quoted names out, but here they are the cause."""
-    found = _MISSING.search(task.error) if _speaks(task) else None
-    return (found["python"].partition(".")[0] if found["python"] else found["js"]) if found else ""
+    match = _MISSING.search(task.error) if _speaks(task) else None
+    return (match["python"].partition(".")[0] if match["python"] else match["js"]) if match else ""
 
 
 def _cause(key: str, tasks: Sequence[FailedTask], root: FailedTask) -> Cause:
-    told = root.error if _speaks(root) else root.reason
-    lines = [line.strip() for line in told.split("\n") if line.strip()]
+    text = root.error if _speaks(root) else root.reason
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
     return Cause(
         id=hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:12],
         title=lines[0][:TITLE_CHARS] if lines else "no reason was given",

@@ -47,11 +47,11 @@ class CommitFigures:
     @property
     def unread(self) -> int:
         """Those of the span that were neither read nor reverted."""
-        return sum(not one.decided for one in self.ranked)
+        return sum(not ranked.decided for ranked in self.ranked)
 
     def unread_at(self, level: Level) -> int:
         """How many of the unread ones have this level."""
-        return sum(not one.decided and one.level == level for one in self.ranked)
+        return sum(not ranked.decided and ranked.level == level for ranked in self.ranked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,15 +102,15 @@ def paths_in(code: str) -> frozenset[str]:
 
 def short_names(paths: Sequence[str]) -> dict[str, str]:
     """A short name for each repository: the end of its path, as much of it as tells them apart."""
-    found = {}
+    names = {}
     for path in paths:
         parts = [part for part in re.split(r"[/\\]", path) if part]
         depth = next(
             (n for n in range(1, len(parts)) if sum(other.endswith("/".join(parts[-n:])) for other in paths) == 1),
             len(parts),
         )
-        found[path] = "/".join(parts[-depth:]) if parts else "workspace"
-    return found
+        names[path] = "/".join(parts[-depth:]) if parts else "workspace"
+    return names
 
 
 def _repository(name: str, commits: Sequence[CommitRow]) -> Repository:
@@ -130,29 +130,29 @@ def _repository(name: str, commits: Sequence[CommitRow]) -> Repository:
 
 def _by_path(around: Surroundings) -> Mapping[tuple[str, str], Sequence[FailureRow]]:
     """The failures by repository and path of a file that they changed."""
-    found = defaultdict[tuple[str, str], list[FailureRow]](list)
+    failures = defaultdict[tuple[str, str], list[FailureRow]](list)
     for failure in around.failures:
         for path in paths_in(failure.code) if failure.code else ():
-            found[failure.repo, path].append(failure)
-    return found
+            failures[failure.repo, path].append(failure)
+    return failures
 
 
 def _find_granted(around: Surroundings) -> Mapping[int, set[str]]:
     """The findings that an owner let pass himself, by task."""
-    found = defaultdict[int, set[str]](set)
+    subjects_by_task = defaultdict[int, set[str]](set)
     for ask in around.asks:
         if ask.granted and ask.kind is AskKind.FINDING and not ask.assumed:
-            found[ask.task_id].add(ask.subject)
-    return found
+            subjects_by_task[ask.task_id].add(ask.subject)
+    return subjects_by_task
 
 
 def _regressions(around: Surroundings) -> Mapping[str, set[str]]:
     """The tests that fail since a commit, by its id."""
-    found = defaultdict[str, set[str]](set)
+    regressions = defaultdict[str, set[str]](set)
     for row in around.log:
         if row.kind == Kind.REGRESSION:
-            found[str(row.data.get("commit"))].update(map(str, row.data.get("tests", ())))
-    return found
+            regressions[str(row.data.get("commit"))].update(map(str, row.data.get("tests", ())))
+    return regressions
 
 
 def _first_packages(commit: CommitRow, around: Surroundings) -> list[str]:

@@ -64,7 +64,7 @@ class Summary:
     """The newest draft of each task that failed in the span and left one, as the log tells of it."""
 
     @property
-    def known(self) -> Known:
+    def log_coverage(self) -> Known:
         """How much of the span the log still has."""
         if self.log_since <= self.since:
             return Known.WHOLE
@@ -113,8 +113,8 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
 
 def mask_summary(summary: Summary, mask: Callable[[str], str]) -> Summary:
     """The figures with every text in them passed through `mask`."""
-    found: Summary = _mask(summary, mask)
-    return found
+    masked_summary: Summary = _mask(summary, mask)
+    return masked_summary
 
 
 def _mask(part: Any, mask: Callable[[str], str]) -> Any:

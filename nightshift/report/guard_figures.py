@@ -61,8 +61,8 @@ class GuardFigures:
     def commonest(self) -> list[tuple[str, str, int]]:
         """The commonest stops: who stopped, because of what, and how often."""
         counts = {"gate": self.blocked, "sandbox": self.killed, "hook": self.commands}
-        found = [(by, why, times) for by, each in counts.items() for why, times in each.items()]
-        return sorted(found, key=lambda one: -one[2])[:SHOWN]
+        stops = [(by, why, times) for by, each in counts.items() for why, times in each.items()]
+        return sorted(stops, key=lambda stop: -stop[2])[:SHOWN]
 
 
 def fold(

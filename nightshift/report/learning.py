@@ -91,14 +91,14 @@ def _patterns(failures: Sequence[FailureRow]) -> list[Pattern]:
     return [_pattern(signature, groups[signature]) for signature in ranked[:COMMONEST]]
 
 
-def _pattern(signature: str, found: Sequence[FailureRow]) -> Pattern:
-    lessons = [failure.lesson for failure in found if failure.lesson]
+def _pattern(signature: str, failures: Sequence[FailureRow]) -> Pattern:
+    lessons = [failure.lesson for failure in failures if failure.lesson]
     return Pattern(
         signature=signature,
-        count=len(found),
-        tasks=len({failure.task_id for failure in found}),
-        solved=sum(failure.solved for failure in found),
-        example=found[0],
+        count=len(failures),
+        tasks=len({failure.task_id for failure in failures}),
+        solved=sum(failure.solved for failure in failures),
+        example=failures[0],
         lesson=lessons[-1] if lessons else "",
     )
 

@@ -48,7 +48,7 @@ def render(summary: Summary) -> str:
     return fill(
         "report.md",
         week=summary,
-        known=summary.known,
+        coverage=summary.log_coverage,
         name=report_name(summary.since, summary.until),
         needs=list_needs(summary),
         in_brief=brief.line(tell_brief(summary)),
@@ -68,7 +68,7 @@ def fill(template: str, **values: object) -> str:
 def tell_brief(summary: Summary) -> brief.Figures:
     """Return the figures of the morning brief as they stood at the end of the span."""
     tasks, commits, spend = summary.tasks, summary.commits, summary.usage.cost
-    standing = [one.commit for one in commits.ranked if not (one.commit.reverted or one.commit.discarded)]
+    standing = [ranked.commit for ranked in commits.ranked if not (ranked.commit.reverted or ranked.commit.discarded)]
     return brief.Figures(
         landed=sum(commit.integrated for commit in standing),
         on_branch=sum(not commit.integrated for commit in standing),
@@ -98,7 +98,7 @@ def list_needs(summary: Summary) -> list[str]:
 def _templates() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  only a report needs it
 
-    found = Environment(
+    environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,  # Jinja's escaping is for HTML; it leaves alone what `finalize` gives
         finalize=escape,
@@ -106,9 +106,9 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= _HELPERS
-    found.globals |= _HELPERS
-    return found
+    environment.filters |= _HELPERS
+    environment.globals |= _HELPERS
+    return environment
 
 
 def align(text: str) -> str:

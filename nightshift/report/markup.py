@@ -28,7 +28,7 @@ def escape(text: object) -> Markup:
     """Any text as a line of Markdown that shows as it is."""
     if isinstance(text, Markup):
         return text
-    inline = _MARKUP.sub(lambda found: "\\" + found[0], _flat(str(text)))
+    inline = _MARKUP.sub(lambda match: "\\" + match[0], _flat(str(text)))
     return Markup(_AT_START.sub(_guard, inline))  # noqa: S704  it is Markdown, and escaped as such
 
 
@@ -52,5 +52,5 @@ def _flat(text: str) -> str:
     return " ".join(printable(text).split())
 
 
-def _guard(found: re.Match[str]) -> str:
-    return f"{found['digits']}\\{found['dot']}" if found["dot"] else f"\\{found[0]}"
+def _guard(match: re.Match[str]) -> str:
+    return f"{match['digits']}\\{match['dot']}" if match["dot"] else f"\\{match[0]}"

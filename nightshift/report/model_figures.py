@@ -22,7 +22,7 @@ class Cost:
     unpriced_tokens: int = 0
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Tell whether `usd` says anything: there were no calls, or some had a price."""
         return not self.tokens or self.unpriced_tokens < self.tokens
 
@@ -70,10 +70,10 @@ class Usage:
 
     def failures(self) -> dict[str, int]:
         """Failed calls by backend."""
-        found = dict[str, int]()
+        counts = dict[str, int]()
         for (backend, _), count in self.failed.items():
-            found[backend] = found.get(backend, 0) + count
-        return found
+            counts[backend] = counts.get(backend, 0) + count
+        return counts
 
 
 def fold(calls: Sequence[ModelCall], commits: Iterable[CommitRow], log: Sequence[LogRow]) -> Usage:

@@ -30,56 +30,58 @@ class Outlook:
 
 def read(conn: Connection, work: WorkSettings, now: datetime) -> tuple[Forecast, Outlook]:
     """The forecast of the open tasks, with its words."""
-    found = foreseen(conn, work, now)
+    forecast = foreseen(conn, work, now)
     # Quiet hours end by the clock and are counted; when any other reason ends is not known.
     is_held = any(reason.source is not PauseSource.QUIET for reason in pauses.read(conn).reasons)
-    return found, outlook(found, now, is_held=is_held)
+    return forecast, outlook(forecast, now, is_held=is_held)
 
 
-def outlook(found: Forecast, now: datetime, *, is_held: bool = False) -> Outlook:
+def outlook(forecast: Forecast, now: datetime, *, is_held: bool = False) -> Outlook:
     """Put a forecast into words.
 
     Args:
-        found: the forecast.
+        forecast: the forecast.
         now: decides which times need their day.
         is_held: no task is started until somebody acts: how long the work takes is told then, and no time.
     """
-    waits = _waits(found)
-    if not found.tasks:
+    waits = _waits(forecast)
+    if not forecast.tasks:
         return Outlook(line=", ".join(waits))
-    tasks, warning = many(found.tasks, "task"), "" if is_held else _warning(found, now)
-    if found.for_model >= found.tasks:
+    tasks, warning = many(forecast.tasks, "task"), "" if is_held else _warning(forecast, now)
+    if forecast.for_model >= forecast.tasks:
         return Outlook(line=", ".join((tasks, *waits)))
-    if found.takes_s is None or found.done_at is None:
-        ended = "none has" if not found.measured else "1 has" if found.measured == 1 else f"{found.measured} have"
+    if forecast.takes_s is None or forecast.done_at is None:
+        ended = (
+            "none has" if not forecast.measured else "1 has" if forecast.measured == 1 else f"{forecast.measured} have"
+        )
         unknown = f"no forecast before {LEAST_MEASURED} tasks were worked on to their end ({ended} so far)"
         return Outlook(line=", ".join((tasks, unknown, *waits)))
     if is_held:
-        done, times = f"about {coarse(found.takes_s.middle)} of work", found.takes_s
+        done, times = f"about {coarse(forecast.takes_s.middle)} of work", forecast.takes_s
         low, high = coarse(times.low), coarse(times.high)
         between = f"{low} to {high} of work" if low != high else ""
     else:
-        done, first, last = f"done {_about(found.done_at.middle, now)}", found.done_at.low, found.done_at.high
+        done, first, last = f"done {_about(forecast.done_at.middle, now)}", forecast.done_at.low, forecast.done_at.high
         between = f"done between {_when(first, now)} and {_when(last, now)}"
         between = between if _when(first, now) != _when(last, now) else ""
     if warning:  # the work stops for the rest of the day, so a time at which all is done would be wrong
         done = between = ""
     return Outlook(
-        line=", ".join(filter(None, (tasks, done, _cost(found), *waits))),
-        range=_range(found, between),
+        line=", ".join(filter(None, (tasks, done, _cost(forecast), *waits))),
+        range=_range(forecast, between),
         warning=warning,
     )
 
 
-def _waits(found: Forecast) -> list[str]:
+def _waits(forecast: Forecast) -> list[str]:
     waits = []
-    if found.for_model:
-        waits.append(f"{number(found.for_model)} of them {_verb(found.for_model)} for a model")
-    if found.for_owner:
-        more = f"{number(found.for_owner)} more" if found.tasks else many(found.for_owner, "task")
-        waits.append(f"{more} {_verb(found.for_owner)} for you")
-    if found.for_later:
-        what = number(found.for_later) if found.tasks or waits else many(found.for_later, "task")
+    if forecast.for_model:
+        waits.append(f"{number(forecast.for_model)} of them {_verb(forecast.for_model)} for a model")
+    if forecast.for_owner:
+        more = f"{number(forecast.for_owner)} more" if forecast.tasks else many(forecast.for_owner, "task")
+        waits.append(f"{more} {_verb(forecast.for_owner)} for you")
+    if forecast.for_later:
+        what = number(forecast.for_later) if forecast.tasks or waits else many(forecast.for_later, "task")
         waits.append(f"{what} for later")
     return waits
 
@@ -88,29 +90,34 @@ def _verb(count: int) -> str:
     return "waits" if count == 1 else "wait"
 
 
-def _cost(found: Forecast) -> str:
-    if found.cost_usd is None:
+def _cost(forecast: Forecast) -> str:
+    if forecast.cost_usd is None:
         return "cost not known"
-    of = "" if found.left_usd is None else f" of the {money(found.left_usd)} left today"
-    return f"about {money(found.cost_usd.middle)}{of}"
+    of = "" if forecast.left_usd is None else f" of the {money(forecast.left_usd)} left today"
+    return f"about {money(forecast.cost_usd.middle)}{of}"
 
 
-def _range(found: Forecast, between: str) -> str:
+def _range(forecast: Forecast, between: str) -> str:
     parts = [between]
-    if found.cost_usd and money(found.cost_usd.low) != money(found.cost_usd.high):
-        parts.append(f"{money(found.cost_usd.low)} to {money(found.cost_usd.high)}")
-    told = ", ".join(filter(None, parts))
-    tasks = f"{number(found.measured)} tasks{f' of {found.model}' if found.model else ''}"
-    return f"{told}, eight times of ten; by the last {tasks}" if told else ""
+    if forecast.cost_usd and money(forecast.cost_usd.low) != money(forecast.cost_usd.high):
+        parts.append(f"{money(forecast.cost_usd.low)} to {money(forecast.cost_usd.high)}")
+    text = ", ".join(filter(None, parts))
+    tasks = f"{number(forecast.measured)} tasks{f' of {forecast.model}' if forecast.model else ''}"
+    return f"{text}, eight times of ten; by the last {tasks}" if text else ""
 
 
-def _warning(found: Forecast, now: datetime) -> str:
-    if found.used_up_at is None or found.fit_budget is None or found.day_ends_at is None or not found.left_usd:
+def _warning(forecast: Forecast, now: datetime) -> str:
+    if (
+        forecast.used_up_at is None
+        or forecast.fit_budget is None
+        or forecast.day_ends_at is None
+        or not forecast.left_usd
+    ):
         return ""
-    waiting = found.tasks - found.fit_budget
+    waiting = forecast.tasks - forecast.fit_budget
     return (
-        f"The day's budget is used up about {_when(found.used_up_at, now)}; {many(waiting, 'task')} will wait "
-        f"until {_when(found.day_ends_at, now)}, when the next day's begins."
+        f"The day's budget is used up about {_when(forecast.used_up_at, now)}; {many(waiting, 'task')} will wait "
+        f"until {_when(forecast.day_ends_at, now)}, when the next day's begins."
     )
 
 

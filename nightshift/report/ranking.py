@@ -28,7 +28,7 @@ def count_points(database: Database, ledger: CommitLedger, now: datetime) -> int
     """
     ids = ledger.list_uncounted(AT_ONCE)
     if ids:
-        ledger.count({each: one.points for each, one in ranks(database, ids, now).items()}).result()
+        ledger.count({each: ranked.points for each, ranked in ranks(database, ids, now).items()}).result()
     return len(ids)
 
 
@@ -60,4 +60,4 @@ def ranks(database: Database, ids: Iterable[int], now: datetime) -> dict[int, Ra
         first_uses=queries.first_uses(now) if uses_packages else {},
         log=ReportLog(database).events(since, now, {Kind.REGRESSION}),
     )
-    return {one.commit.id: one for one in rank_commits(commits, around)}
+    return {ranked.commit.id: ranked for ranked in rank_commits(commits, around)}

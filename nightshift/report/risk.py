@@ -132,14 +132,14 @@ class Ranked:
 
 def rank(commit: CommitRow, around: Around) -> Ranked:
     """The points of one commit, the weightiest reason first."""
-    found = [*_of_verdict(commit), *_of_change(commit), *_of_attempt(commit), *_of_surroundings(around)]
-    reasons = sorted(found, key=lambda reason: (-reason.points, list(WEIGHTS).index(reason.weight)))
+    all_reasons = [*_of_verdict(commit), *_of_change(commit), *_of_attempt(commit), *_of_surroundings(around)]
+    reasons = sorted(all_reasons, key=lambda reason: (-reason.points, list(WEIGHTS).index(reason.weight)))
     return Ranked(commit=commit, points=sum(reason.points for reason in reasons), reasons=reasons)
 
 
 def in_order(ranked: Iterable[Ranked]) -> list[Ranked]:
     """Those to be read before those that were, then by points, then the older one."""
-    return sorted(ranked, key=lambda one: (one.decided, -one.points, one.commit.id))
+    return sorted(ranked, key=lambda row: (row.decided, -row.points, row.commit.id))
 
 
 def _reason(weight: str, times: float, text: str) -> list[Reason]:
@@ -187,20 +187,21 @@ def lines_of(commit: CommitRow) -> int:
 
 def _of_attempt(commit: CommitRow) -> list[Reason]:
     signs, tries = commit.signs, commit.iterations
-    found = [
+    reasons = [
         *_reason("allowed", len(commit.allowed), f"may break {name_first(commit.allowed, 4)}"),
         *_reason("owners", bool(commit.asked_repo), "in a repository of yours"),
         *_reason("iterations", tries - _ITERATIONS, f"needed {tries} iterations"),
         *_reason("attempt", commit.attempt - 1, f"attempt {commit.attempt} of its task"),
     ]
     if signs is None:
-        return found
+        return reasons
     critical, others = (
-        [one for one in signs.remarks if (one.gravity is Gravity.CRITICAL) is wanted] for wanted in (True, False)
+        [remark for remark in signs.remarks if (remark.gravity is Gravity.CRITICAL) is wanted]
+        for wanted in (True, False)
     )
     rules = sorted({finding.partition(":")[0] for finding in signs.findings})
     return [
-        *found,
+        *reasons,
         *_reason("stuck", signs.escalations, f"repeated itself, started anew {_times(signs.escalations)}"),
         *_reason("critical_left", len(critical), _say_first(critical)),
         *_reason("high_left", len(others), _say_first(others)),
@@ -213,9 +214,9 @@ def _of_attempt(commit: CommitRow) -> list[Reason]:
     ]
 
 
-def _say_first(found: Sequence[Remark]) -> str:
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"left open: {found[0]}{more}" if found else ""
+def _say_first(remarks: Sequence[Remark]) -> str:
+    more = f" and {len(remarks) - 1} more" if len(remarks) > 1 else ""
+    return f"left open: {remarks[0]}{more}" if remarks else ""
 
 
 def _of_surroundings(around: Around) -> list[Reason]:
@@ -286,8 +287,8 @@ def areas_of(paths: Iterable[str]) -> dict[str, list[str]]:
     A test of such a thing is not the thing: it runs in the sandbox alone.
     """
     listed = [path for path in paths if not is_test(path)]
-    found = {area.name: [path for path in listed if area.pattern.search(path)] for area in AREAS}
-    return {name: paths for name, paths in found.items() if paths}
+    touched_areas = {area.name: [path for path in listed if area.pattern.search(path)] for area in AREAS}
+    return {name: paths for name, paths in touched_areas.items() if paths}
 
 
 def is_test(path: str) -> bool:

@@ -26,8 +26,8 @@ def report_name(since: datetime, until: datetime) -> str:
 def last_moment(name: str) -> datetime | None:
     """When the span of a report of this name ended, to a day or so; None where no report has such a name."""
     try:
-        if found := _REPORT.fullmatch(name):
-            return datetime.fromisocalendar(int(found[1]), int(found[2]), 7).replace(tzinfo=UTC)
+        if match := _REPORT.fullmatch(name):
+            return datetime.fromisocalendar(int(match[1]), int(match[2]), 7).replace(tzinfo=UTC)
         if _DAY.fullmatch(name):
             return datetime.strptime(name, "%Y-%m-%d").replace(tzinfo=UTC)
         if _MINUTE.fullmatch(name):
@@ -43,10 +43,10 @@ def span_of(week: str) -> tuple[datetime, datetime]:
     Raises:
         ValueError: there is no such week; the message is for its reader.
     """
-    found = _NAME.fullmatch(week.strip())
-    if found is None:
+    match = _NAME.fullmatch(week.strip())
+    if match is None:
         raise ValueError(f"{week!r} is no week; write it as 2026-W47")
-    year, number = int(found[1]), int(found[2])
+    year, number = int(match[1]), int(match[2])
     try:
         since = datetime.fromisocalendar(year, number, 1).replace(tzinfo=UTC)
         return since, since + WEEK

@@ -23,9 +23,9 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
-def many(count: int, one: str, more: str = "") -> str:
+def many(count: int, noun: str, more: str = "") -> str:
     """A count with its noun."""
-    return f"{number(count)} {one if count == 1 else more or one + 's'}"
+    return f"{number(count)} {noun if count == 1 else more or noun + 's'}"
 
 
 def percent(share: Share) -> str:
@@ -35,24 +35,24 @@ def percent(share: Share) -> str:
 
 def points(value: float) -> str:
     """A difference of shares with its sign, in points."""
-    whole = round(100 * value)
-    return f"{'+' if whole > 0 else '−' if whole else ''}{abs(whole)}"
+    rounded = round(100 * value)
+    return f"{'+' if rounded > 0 else '−' if rounded else ''}{abs(rounded)}"
 
 
 def interval(share: Share) -> str:
     """Write the interval of a share, with its confidence; a dash of nothing."""
-    found = wilson(share)
-    return f"{formats.percent(found.low)} to {formats.percent(found.high)}" if share.whole else formats.NOTHING
+    bounds = wilson(share)
+    return f"{formats.percent(bounds.low)} to {formats.percent(bounds.high)}" if share.whole else formats.NOTHING
 
 
-def share_of(part: int, whole: int) -> str:
+def share_of(part: int, total: int) -> str:
     """A share as a count and a percentage."""
-    return f"{number(part)} of {number(whole)} ({formats.percent(part / whole)})" if whole else "none"
+    return f"{number(part)} of {number(total)} ({formats.percent(part / total)})" if total else "none"
 
 
-def cost(found: Cost) -> str:
+def cost(spent: Cost) -> str:
     """Write the cost of calls, as far as that is known."""
-    return formats.money(found.usd, found.unpriced_tokens)
+    return formats.money(spent.usd, spent.unpriced_tokens)
 
 
 def minute(at: datetime) -> str:

@@ -328,14 +328,14 @@ def _own_groups(proc: Path) -> dict[str, str]:
 
 def _mounts(proc: Path) -> dict[str, Path]:
     """Controller to where it is mounted; the empty name is version 2."""
-    found: dict[str, Path] = {}
+    mounts: dict[str, Path] = {}
     for line in text_of(proc / "mountinfo").splitlines():
         before, _, after = line.partition(" - ")
         kind, _, options = after.split(" ", 2)
         if kind in {"cgroup", "cgroup2"}:
             names = options.split(",") if kind == "cgroup" else [""]
-            found.update({name: Path(before.split(" ")[4]) for name in names})
-    return found
+            mounts.update({name: Path(before.split(" ")[4]) for name in names})
+    return mounts
 
 
 def sweep(proc: Path = Path("/proc/self")) -> list[str]:

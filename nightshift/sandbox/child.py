@@ -157,7 +157,7 @@ class Running:
         """
         self._begin(stdin)
         await self._wait({self._handle.exited, self._flooded, self.stdout.ended}, patience)
-        closed = self.stdout.ended.done() and self.stdout.kept and not self._flooded.done()
+        closed = self.stdout.ended.done() and self.stdout.output and not self._flooded.done()
         return self._make_finished(0, Ended.EXITED) if closed and not self._handle.exited.done() else None
 
     async def finish(self, stdin: bytes, patience: Patience) -> Finished:
@@ -184,8 +184,8 @@ class Running:
         return Finished(
             exit_code=exit_code,
             ended=ended,
-            stdout=bytes(self.stdout.kept),
-            stderr=bytes(self.stderr.kept),
+            stdout=bytes(self.stdout.output),
+            stderr=bytes(self.stderr.output),
             duration_s=time.monotonic() - self._began,
         )
 
@@ -283,7 +283,7 @@ class Output:
     """Keeps what comes out of a pipe, up to a limit; `ended` is done when all its writers have closed it."""
 
     def __init__(self, pipe: IO[bytes], loop: asyncio.AbstractEventLoop, most: int, full: Callable[[], None]) -> None:
-        self.kept = bytearray()
+        self.output = bytearray()
         self.ended: asyncio.Future[None] = loop.create_future()
         self._pipe, self._loop, self._most, self._full = pipe, loop, most, full
         os.set_blocking(pipe.fileno(), False)
@@ -292,7 +292,7 @@ class Output:
     @property
     def is_full(self) -> bool:
         """Tell whether the limit was reached."""
-        return len(self.kept) >= self._most
+        return len(self.output) >= self._most
 
     def close(self) -> None:
         """Take what is there without waiting for more, and close."""
@@ -306,7 +306,7 @@ class Output:
             data = os.read(self._pipe.fileno(), CHUNK)
         except BlockingIOError:
             return False
-        self.kept += data[: self._most - len(self.kept)]
+        self.output += data[: self._most - len(self.output)]
         if self.is_full:
             self._full()
         if not data and not self.ended.done():

@@ -32,7 +32,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Parts:
     """The parts that a sandbox may be made with; as in `choose`."""
 
     runtime: Runtime
@@ -70,7 +70,7 @@ async def choose(
     from nightshift.sandbox import selftest  # noqa: PLC0415 (loaded when first needed, as the sandboxes are)
 
     lines, is_late = list[str](), False
-    place = _Place(
+    parts = _Parts(
         runtime=runtime,
         scratch=scratch,
         docker_host=docker_host,
@@ -80,14 +80,14 @@ async def choose(
     )
     for candidate in _STRONG if name == "auto" else (name,):
         try:
-            sandbox, remark = await asyncio.to_thread(_MAKERS[candidate], place)
+            sandbox, remark = await asyncio.to_thread(_MAKERS[candidate], parts)
         except SandboxError as error:
             lines.append(f"{candidate}: {error}")
             continue
-        found = await selftest.probe(sandbox, runtime)
-        lines += [f"{candidate}{remark}", *(f"  {line}" for line in found.report.splitlines())]
-        is_late |= found.is_late
-        if found.passed or candidate not in _STRONG:
+        self_test = await selftest.probe(sandbox, runtime)
+        lines += [f"{candidate}{remark}", *(f"  {line}" for line in self_test.report.splitlines())]
+        is_late |= self_test.is_late
+        if self_test.passed or candidate not in _STRONG:
             return Choice(sandbox=sandbox, report="\n".join(lines))
     why = "the machine is too busy for the self-test, which is made again" if is_late else remedy()
     return Choice(sandbox=None, report="\n".join([*lines, f"nothing is executed; {why}"]), is_late=is_late)
@@ -102,44 +102,44 @@ def remedy() -> str:
     return "to run tasks, install bubblewrap: `sudo apt-get install bubblewrap util-linux`"
 
 
-def _bubblewrap(place: _Place) -> tuple[Sandbox, str]:
+def _bubblewrap(parts: _Parts) -> tuple[Sandbox, str]:
     from nightshift.sandbox import cgroups  # noqa: PLC0415 (see `choose`)
     from nightshift.sandbox.bubblewrap import BubblewrapSandbox  # noqa: PLC0415 (see `choose`)
     from nightshift.sandbox.cgroups import CgroupError  # noqa: PLC0415 (see `choose`)
 
     try:
-        return BubblewrapSandbox(cgroups.find(nice=place.nice), nice=place.nice), ""
+        return BubblewrapSandbox(cgroups.find(nice=parts.nice), nice=parts.nice), ""
     except CgroupError as error:
-        alone = BubblewrapSandbox(None, nice=place.nice)
+        alone = BubblewrapSandbox(None, nice=parts.nice)
         return alone, f" without control groups ({error}): limits hold for each process alone"
 
 
-def _process(place: _Place) -> tuple[Sandbox, str]:
+def _process(parts: _Parts) -> tuple[Sandbox, str]:
     from nightshift.sandbox import job_folders  # noqa: PLC0415 (see `choose`)
     from nightshift.sandbox.orphans import JOBS  # noqa: PLC0415 (see `choose`)
     from nightshift.sandbox.process import ProcessSandbox  # noqa: PLC0415 (see `choose`)
 
     return ProcessSandbox(
-        job_folders.private(place.scratch / JOBS), place.nice
+        job_folders.private(parts.scratch / JOBS), parts.nice
     ), ": no isolation, chosen by name; what fails below is open to jobs"
 
 
-def _docker(place: _Place) -> tuple[Sandbox, str]:
+def _docker(parts: _Parts) -> tuple[Sandbox, str]:
     from nightshift.sandbox import docker_image  # noqa: PLC0415 (see `choose`)
     from nightshift.sandbox.docker import DockerSandbox  # noqa: PLC0415 (see `choose`)
     from nightshift.sandbox.docker_engine import Engine  # noqa: PLC0415 (see `choose`)
 
-    home, runtime = str(place.scratch.resolve()), place.runtime
-    engine = Engine(place.docker_host, home=home, ensure_client=place.ensure_docker)
+    home, runtime = str(parts.scratch.resolve()), parts.runtime
+    engine = Engine(parts.docker_host, home=home, ensure_client=parts.ensure_docker)
 
     def image() -> str:
-        own = place.docker_image
+        own = parts.docker_image
         return docker_image.require_image(engine, own) if own else docker_image.from_machine(engine, runtime)
 
-    return DockerSandbox(engine, image, runtime.python, nice=place.nice), f" at {engine.host}"
+    return DockerSandbox(engine, image, runtime.python, nice=parts.nice), f" at {engine.host}"
 
 
-_MAKERS: dict[str, Callable[[_Place], tuple[Sandbox, str]]] = {
+_MAKERS: dict[str, Callable[[_Parts], tuple[Sandbox, str]]] = {
     "bubblewrap": _bubblewrap,
     "docker": _docker,
     "process": _process,

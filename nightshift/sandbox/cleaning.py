@@ -37,7 +37,7 @@ def clean(report: _Report, mask: Mask) -> _Report:
 
 def _fields(value: Any, mask: Mask) -> dict[str, Any]:
     pairs = ((field.name, getattr(value, field.name)) for field in fields(value))
-    return {name: _value(found, mask, lines=name in _TEXTS) for name, found in pairs if name not in _EXACT}
+    return {name: _value(content, mask, lines=name in _TEXTS) for name, content in pairs if name not in _EXACT}
 
 
 def _value(value: Any, mask: Mask, *, lines: bool) -> Any:

@@ -221,8 +221,8 @@ class Container:
     async def _up(self) -> None:
         await asyncio.wait({self._streams.started}, timeout=START_S)
         if not (self._streams.started.done() and self._streams.started.result()):
-            said = printable(bytes(self._streams.preface)).strip()
-            raise SandboxUnready(said or f"the container did not start its command within {START_S:g} s")
+            output = printable(bytes(self._streams.preface)).strip()
+            raise SandboxUnready(output or f"the container did not start its command within {START_S:g} s")
 
     async def _wait_end(self, deadline: float) -> Ended:
         """Wait for the end, a flood, or the deadline; tell which came first. A job may close its streams and go on."""

@@ -93,10 +93,12 @@ class Engine:
             SandboxError: the engine refused.
         """
         with _turn_errors("the container could not be made"):
-            made = self._api.create_host_config(**host)
+            host_config = self._api.create_host_config(**host)
             labels = {OWNER: identity(os.getpid()), HOME: self._home}
             # The proxies of the user's configuration would come into the container's environment.
-            self._api.create_container(name=name, host_config=made, labels=labels, use_config_proxy=False, **config)
+            self._api.create_container(
+                name=name, host_config=host_config, labels=labels, use_config_proxy=False, **config
+            )
 
     def attach(self, name: str) -> socket.socket:
         """A connection to the three streams of a container that was not started yet."""
@@ -125,8 +127,8 @@ class Engine:
     def state(self, name: str) -> State:
         """How a container ended."""
         with _turn_errors("the container's end could not be read"):
-            found = self._api.inspect_container(name)["State"]
-        return State(exit_code=found["ExitCode"], out_of_memory=bool(found["OOMKilled"]))
+            fields = self._api.inspect_container(name)["State"]
+        return State(exit_code=fields["ExitCode"], out_of_memory=bool(fields["OOMKilled"]))
 
     def remove(self, name: str) -> None:
         """Kill and remove a container, if it is there. Its streams must be closed: the engine waits for who reads."""
@@ -136,8 +138,8 @@ class Engine:
     def reap(self) -> int:
         """Remove the containers of this home's daemons that are gone; tell how many there were."""
         with _turn_errors("the containers could not be listed"):
-            found = self._api.containers(all=True, filters={"label": [OWNER, f"{HOME}={self._home}"]})
-        left = [each for each in found if not _alive(each["Labels"][OWNER])]
+            containers = self._api.containers(all=True, filters={"label": [OWNER, f"{HOME}={self._home}"]})
+        left = [each for each in containers if not _alive(each["Labels"][OWNER])]
         for each in left:
             self.remove(each["Id"])
         return len(left)
@@ -168,10 +170,10 @@ def bind(host: Path, inside: str) -> Mapping[str, Any]:
     """A folder or file of this machine, read-only, without what is mounted below it."""
     from docker.types import Mount  # type: ignore[import-untyped]  # noqa: PLC0415 (see `Engine`)
 
-    made: dict[str, Any] = Mount(inside, str(host), type="bind", read_only=True, propagation="private")
+    mount: dict[str, Any] = Mount(inside, str(host), type="bind", read_only=True, propagation="private")
     # Engines before 25 leave file systems mounted below writable.
-    made["BindOptions"]["NonRecursive"] = True
-    return made
+    mount["BindOptions"]["NonRecursive"] = True
+    return mount
 
 
 def ulimits(values: Mapping[str, int]) -> Sequence[Mapping[str, Any]]:
@@ -327,13 +329,13 @@ class Streams:
     def _keep(self, stream: int, text: bytes) -> None:
         if stream == _STDERR and not self.started.done():
             self.preface += text
-            before, found, after = self.preface.partition(self._marker)
-            if not found:
+            before, marker, after = self.preface.partition(self._marker)
+            if not marker:
                 return
             self.preface, text = before, bytes(after)
             self.started.set_result(True)
-        kept = self.stderr if stream == _STDERR else self.stdout
-        kept += text[: self._most - len(kept)]
+        output = self.stderr if stream == _STDERR else self.stdout
+        output += text[: self._most - len(output)]
 
     @property
     def _is_full(self) -> bool:

@@ -151,21 +151,21 @@ def collect(python: Sequence[str], *, programs: Sequence[Path] = (), shown: Sequ
     Raises:
         SandboxError: a library or a tool to find them is missing.
     """
-    found: dict[str, Path] = {}
+    entries: dict[str, Path] = {}
     executable, *libraries = json.loads(_run_program([*python, "-I", "-S", "-B", "-c", _ASK]))
     small = [Path(found_at) for name in _PROGRAMS if (found_at := shutil.which(name, path=_PATH))]
     packed = [*small, *programs, Path(executable), *_aliases(Path(executable))]
     modules = [path for folder in dict.fromkeys(libraries) for path in _below(Path(folder), LEFT_OUT)]
     loading = [*packed, *shown, *(path for path in modules if path.suffix == ".so")]
     for path in [*packed, *modules, *_find_needed(python, loading)]:
-        _add(found, path)
+        _add(entries, path)
     for folder in _DATA:
         for path in _below(Path(folder), ("right", "posix")):
-            _add(found, path)
+            _add(entries, path)
     for path in map(Path, ("/bin", "/sbin", "/lib", "/lib32", "/lib64")):
         if path.is_symlink():
-            _add(found, path)
-    files = tuple(path for _, path in sorted(found.items()))
+            _add(entries, path)
+    files = tuple(path for _, path in sorted(entries.items()))
     return Root(files=files, texts=_texts())
 
 
@@ -205,11 +205,11 @@ def _find_needed(python: Sequence[str], paths: Sequence[Path]) -> Iterator[Path]
         yield from folder.glob("libnss_files.so*")  # loaded by name, before glibc 2.34
 
 
-def _add(found: dict[str, Path], path: Path) -> None:
+def _add(entries: dict[str, Path], path: Path) -> None:
     """Add a file, and what it points to when it is a link."""
     path = path.parent.resolve() / path.name
-    while str(path) not in found:
-        found[str(path)] = path
+    while str(path) not in entries:
+        entries[str(path)] = path
         if not path.is_symlink():
             return
         target = path.parent / path.readlink()

@@ -66,8 +66,8 @@ def load(stored: object) -> Go | None:
     """The toolchain that a set-up found, if it is still there."""
     if not isinstance(stored, dict):
         return None
-    found = Go(**stored)
-    return found if Path(found.path).is_file() and Path(found.cache).is_dir() else None
+    go = Go(**stored)
+    return go if Path(go.path).is_file() and Path(go.cache).is_dir() else None
 
 
 def find(home: Path) -> Go | None:
@@ -77,9 +77,9 @@ def find(home: Path) -> Go | None:
         home: a folder that jobs can enter, in which one may be unpacked, and for the builds.
     """
     for program in _candidates(home):
-        found = _ask((*launcher.drop_root(), *_SHELL, program))
-        if found and _numbers(found.version) >= OLDEST:
-            return _show_inside(found, home)
+        go = _ask((*launcher.drop_root(), *_SHELL, program))
+        if go and _numbers(go.version) >= OLDEST:
+            return _show_inside(go, home)
     return None
 
 

@@ -63,10 +63,10 @@ def choose(copies: Path) -> Interpreter:
         SandboxError: not even a copy can be run.
     """
     for path in _candidates():
-        if found := check((str(path),)):
-            return found
-    if found := check(copy(copies)):
-        return found
+        if interpreter := check((str(path),)):
+            return interpreter
+    if interpreter := check(copy(copies)):
+        return interpreter
     raise SandboxError(f"no Python {'.'.join(map(str, OLDEST))} or newer that jobs can run was found")
 
 
@@ -128,17 +128,21 @@ def others(home: Path) -> dict[str, Path]:
     Args:
         home: the owner's.
     """
-    found: dict[tuple[int, ...], Path] = {}
+    by_version: dict[tuple[int, ...], Path] = {}
     places = [Path("/usr/bin"), Path("/usr/local/bin")]
-    for kept in (home / ".pyenv" / "versions", home / ".local" / "share" / "uv" / "python"):
-        places += sorted((one / "bin" for one in kept.glob("*3.*") if not one.is_symlink()), reverse=True)
-    for place in places:
-        for path in place.glob("python3.*"):
+    for versions in (home / ".pyenv" / "versions", home / ".local" / "share" / "uv" / "python"):
+        places += sorted((prefix / "bin" for prefix in versions.glob("*3.*") if not prefix.is_symlink()), reverse=True)
+    for folder in places:
+        for path in folder.glob("python3.*"):
             numbers = path.name.removeprefix("python").split(".")
             if len(numbers) == 2 and numbers[1].isdigit():
-                found.setdefault((int(numbers[0]), int(numbers[1])), path)
+                by_version.setdefault((int(numbers[0]), int(numbers[1])), path)
     own = sys.version_info[:2]
-    return {".".join(map(str, one)): found[one] for one in sorted(found, reverse=True) if OLDEST <= one != own}
+    return {
+        ".".join(map(str, version)): by_version[version]
+        for version in sorted(by_version, reverse=True)
+        if OLDEST <= version != own
+    }
 
 
 def of_path(path: Path, copies: Path) -> Interpreter:
@@ -147,13 +151,13 @@ def of_path(path: Path, copies: Path) -> Interpreter:
     Raises:
         SandboxError: not even a copy can be run.
     """
-    if found := check((str(path),)):
-        return found
+    if interpreter := check((str(path),)):
+        return interpreter
     prefix, series = path.resolve().parent.parent, path.name.removeprefix("python")
     if (prefix / "lib" / path.name).is_dir() and (
-        found := check(_copy_base(prefix, prefix / "lib" / path.name, series, copies))
+        interpreter := check(_copy_base(prefix, prefix / "lib" / path.name, series, copies))
     ):
-        return found
+        return interpreter
     raise SandboxError(f"{path} cannot be run by jobs")
 
 

@@ -63,9 +63,9 @@ def enterable(folder: Path) -> bool:
     return all(_passes(part.stat()) for part in (path, *path.parents))
 
 
-def _passes(found: os.stat_result) -> bool:
-    is_of_group = found.st_gid == launcher.JOB_UID and found.st_mode & stat.S_IXGRP
-    return bool(found.st_mode & stat.S_IXOTH or is_of_group)
+def _passes(status: os.stat_result) -> bool:
+    is_of_group = status.st_gid == launcher.JOB_UID and status.st_mode & stat.S_IXGRP
+    return bool(status.st_mode & stat.S_IXOTH or is_of_group)
 
 
 def _reachable(wanted: Path, mode: int, fallback: Path) -> Path:
@@ -101,10 +101,10 @@ def _sweep(above: Path) -> None:
 def _own(folder: Path, mode: int) -> Path:
     try:
         folder.mkdir(mode=mode, exist_ok=True)
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError as error:
         raise SandboxError(f"{folder} cannot be made: {error.strerror}") from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         raise SandboxError(f"{folder} belongs to someone else; remove it")
     folder.chmod(mode)
     return folder

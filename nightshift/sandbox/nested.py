@@ -211,9 +211,9 @@ class ForkServer:
             answer = b""
         self.overlays = answer == b"ready overlays"
         if not answer.startswith(b"ready"):
-            said = printable(bytes(self.running.stderr.kept)).strip()[-500:] or "it gave no reason"
+            output = printable(bytes(self.running.stderr.output)).strip()[-500:] or "it gave no reason"
             raise SandboxUnready(
-                f"the process that sandboxes are forked from did not come up: {said or 'it gave no reason'}"
+                f"the process that sandboxes are forked from did not come up: {output or 'it gave no reason'}"
             )
 
     def order(self, order: dict[str, object], group: Group | None, job: SandboxJob) -> Begun:

@@ -74,8 +74,8 @@ def load(stored: object) -> Node | None:
     """The program that a set-up found, if it is still there."""
     if not isinstance(stored, dict):
         return None
-    found = Node(**stored)
-    return found if Path(found.path).is_file() else None
+    node = Node(**stored)
+    return node if Path(node.path).is_file() else None
 
 
 def find(copies: Path) -> Node | None:

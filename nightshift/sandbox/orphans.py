@@ -47,13 +47,13 @@ def _end(folder: Path) -> list[int]:
     """Kill until nobody is left: a process may be born while the others are killed."""
     ended = set[int]()
     for _ in range(ROUNDS):
-        found = list(_of_jobs(folder))
-        if not found:
+        pids = list(_of_jobs(folder))
+        if not pids:
             break
-        for pid in found:
+        for pid in pids:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        ended.update(found)
+        ended.update(pids)
         time.sleep(PAUSE_S)
     return sorted(ended)
 

@@ -62,18 +62,18 @@ def pack(files: Iterable[tuple[str, bytes]], *, from_tree: bool = False, most: i
 def list_hidden(base: Collection[str], over: Collection[str]) -> set[str]:
     """The paths of a tree that other files lie over: at the same place, as a folder of theirs, or below one of them."""
     paths = sorted(base)
-    found = {path for each in over for path in (each, *folders_of(each)) if path in base}
+    hidden = {path for each in over for path in (each, *folders_of(each)) if path in base}
     for folder in (f"{path}/" for path in over):
         at = bisect_left(paths, folder)
         while at < len(paths) and paths[at].startswith(folder):
-            found.add(paths[at])
+            hidden.add(paths[at])
             at += 1
-    return found
+    return hidden
 
 
 def folders_of(path: str) -> list[str]:
     """The folders above a path, without the root."""
-    return [path[:place] for place, char in enumerate(path) if char == "/"]
+    return [path[:index] for index, char in enumerate(path) if char == "/"]
 
 
 def tree_fault(path: str) -> str | None:

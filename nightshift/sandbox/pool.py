@@ -87,12 +87,12 @@ class Pool:
 
     def _remember(self, shape: SandboxJob) -> bool:
         """Tell whether this shape came before, and remember it."""
-        known = shape in self._seen
+        is_known = shape in self._seen
         self._seen[shape] = None
         self._seen.move_to_end(shape)
         while len(self._seen) > _REMEMBERED:
             self._seen.popitem(last=False)
-        return known
+        return is_known
 
     async def _begin(self, shape: SandboxJob) -> None:
         with contextlib.suppress(SandboxError):  # the next job of the shape will meet it and tell
@@ -160,7 +160,7 @@ async def _fault(nested: NestedSandbox, runtime: Runtime) -> str:
     """Why nested sandboxes may not be used; empty when they hold."""
     try:
         async with asyncio.timeout(selftest.PROBE_S):
-            found = await selftest.probe(nested, runtime)
+            self_test = await selftest.probe(nested, runtime)
     except (SandboxError, TimeoutError) as error:
         return str(error) or "they did not come up in time"
-    return "; ".join(f"{finding.name}: {finding.detail}" for finding in found.findings if not finding.passed)
+    return "; ".join(f"{finding.name}: {finding.detail}" for finding in self_test.findings if not finding.passed)

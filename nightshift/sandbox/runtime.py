@@ -168,13 +168,13 @@ class Runtime:
             start, code = self._start(entry), (self.code, *self._own(entry))
             if argv[at + 1 : at + 2 + len(code)] == (start, *code):
                 shown = tuple(mount for name, mount in self.programs if name == entry)
-                found = replace(
+                runtime = replace(
                     self,
                     python=argv[: at - 3],
                     libraries=argv[at + 2 + len(code) :],
                     mounts=tuple(mount for mount in mounts if mount not in shown),
                 )
-                return found, entry
+                return runtime, entry
         return None
 
     def argv(self, entry: str = SUITES) -> tuple[str, ...]:
@@ -202,10 +202,10 @@ class Runtime:
 
     def _own(self, entry: str) -> tuple[str, ...]:
         """The import path of another package's program; none for our own parents."""
-        found = tuple(mount.inside for name, mount in self.programs if name == entry)
-        if not found and entry not in _OURS:
+        paths = tuple(mount.inside for name, mount in self.programs if name == entry)
+        if not paths and entry not in _OURS:
             raise SandboxError(f"{entry} is not shown inside")
-        return found
+        return paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,8 +277,8 @@ def open_runtime(runner: Path, environment: Sequence[Path] = (), programs: Seque
         node=node,
         go=go,
         programs=tuple(
-            (one.entry, Mount(host=home / stamp.programs[one.name], inside=f"{_PROGRAMS}/{one.name}"))
-            for one in programs
+            (program.entry, Mount(host=home / stamp.programs[program.name], inside=f"{_PROGRAMS}/{program.name}"))
+            for program in programs
         ),
     )
 
@@ -316,19 +316,19 @@ def prepare(runner: Path, programs: Sequence[Program] = (), chosen: Interpreter 
     stamp = _read(runner)
     home = job_folders.public(runner)
     node, go = node_program.find(home), _go(home)
-    found = (node.stored() if node else None, go.stored() if go else None)
+    toolchains = (node.stored() if node else None, go.stored() if go else None)
     if stamp and stamp.is_current(programs):
-        if (stamp.node, stamp.go) != found:  # installed, removed or renewed since
-            _write(runner, replace(stamp, node=found[0], go=found[1]))
+        if (stamp.node, stamp.go) != toolchains:  # installed, removed or renewed since
+            _write(runner, replace(stamp, node=toolchains[0], go=toolchains[1]))
         return False
     python = chosen or interpreter.choose(home)
     libraries, code = _names(python.series)
     _build(home / libraries, python, _install)
     _build(home / code, python, lambda folder, _: _copy_code(INSIDE, folder / _PACKAGE))
     before = {} if stamp is None or stamp.series != python.series else stamp.programs
-    made = {program.name: _program_name(program, python.series) for program in programs}
+    program_names = {program.name: _program_name(program, python.series) for program in programs}
     for program in programs:
-        _build(home / made[program.name], python, _copying(program))
+        _build(home / program_names[program.name], python, _copying(program))
     new = _Stamp(
         home=str(home),
         python=list(python.argv),
@@ -336,18 +336,23 @@ def prepare(runner: Path, programs: Sequence[Program] = (), chosen: Interpreter 
         prefix=python.prefix,
         libraries=libraries,
         code=code,
-        node=found[0],
-        go=found[1],
-        programs={**before, **made},
+        node=toolchains[0],
+        go=toolchains[1],
+        programs={**before, **program_names},
     )
     _write(runner, new)
     # A daemon that is running goes on with what it started with.
-    in_use = {name for one in (stamp, new) if one for name in (one.libraries, one.code, *one.programs.values())}
+    in_use = {
+        name
+        for generation in (stamp, new)
+        if generation
+        for name in (generation.libraries, generation.code, *generation.programs.values())
+    }
     for folder in home.iterdir():
         others = (node.path if node else "/", *((go.path, go.cache) if go else ()))
         used = any(Path(path).is_relative_to(folder) for path in (python.path, *others))
-        kept = used or _is_being_built(folder) or folder.name.startswith(_SERIES)
-        if folder.is_dir() and folder.name not in in_use and not kept:
+        is_needed = used or _is_being_built(folder) or folder.name.startswith(_SERIES)
+        if folder.is_dir() and folder.name not in in_use and not is_needed:
             shutil.rmtree(folder, ignore_errors=True)
     return True
 
@@ -389,10 +394,10 @@ def _program_name(program: Program, series: str) -> str:
 
 
 def _digest(code: Path) -> str:
-    found = hashlib.sha256(_FORMAT.encode())
+    digest = hashlib.sha256(_FORMAT.encode())
     for path in _sources(code):
-        found.update(str(path.relative_to(code)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return found.hexdigest()[:12]
+        digest.update(str(path.relative_to(code)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
 
 
 def _build(target: Path, python: Interpreter, fill: Callable[[Path, Interpreter], None]) -> None:
@@ -457,10 +462,10 @@ def main(programs: Sequence[Program] = ()) -> None:
     parser.add_argument("--prepare", metavar="DIR", type=Path, required=True)
     runner = parser.parse_args().prepare.resolve()
     try:
-        made = prepare(runner, programs)
+        is_new = prepare(runner, programs)
     except SandboxError as error:
         raise SystemExit(f"sandbox: {error}") from error
-    if made:
+    if is_new:
         runtime = open_runtime(runner)
         node = f"Node.js {runtime.node.version}" if runtime.node else "no Node.js (JavaScript tasks need it)"
         go = f"Go {runtime.go.version}" if runtime.go else "no Go (Go tasks need it)"

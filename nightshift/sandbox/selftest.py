@@ -77,12 +77,12 @@ async def probe(sandbox: Sandbox, runtime: Runtime) -> SelfTest:
     return SelfTest(sandbox=sandbox.name, findings=tuple(findings), is_late=is_late)
 
 
-def _job(runtime: Runtime, name: str, told: dict[str, object]) -> SandboxJob:
+def _job(runtime: Runtime, name: str, settings: dict[str, object]) -> SandboxJob:
     code = "import sys; sys.path.insert(0, sys.argv[1]); from nightshift_inside import probes; probes.main()"
     return SandboxJob(
         argv=(*runtime.python, "-I", "-S", "-B", "-c", code, runtime.code, name),
         mounts=runtime.mounts,
-        stdin=json.dumps(told).encode(),
+        stdin=json.dumps(settings).encode(),
         limits=SandboxLimits(wall_s=PROBE_S, memory_mb=PROBED_MB, pids=PROBED_PIDS, output_bytes=1 << 16),
     )
 
@@ -136,12 +136,12 @@ def _cmdline() -> str:
 
 def _read_probes(result: SandboxResult, visitors: Sequence[str]) -> list[Finding]:
     try:
-        found = json.loads(result.stdout)
+        answers = json.loads(result.stdout)
     except ValueError:
         return [Finding(name="look", passed=False, detail=f"the probe gave no answer ({result.ended})")]
     findings = []
     for name in NAMES[:5]:
-        control, escapes = found.get(name, (False, []))
+        control, escapes = answers.get(name, (False, []))
         detail = "; ".join(escapes) or ("closed" if control else "the probe's control did not work")
         findings.append(Finding(name=name, passed=bool(control) and not escapes, detail=detail))
     if visitors and findings[0].passed:

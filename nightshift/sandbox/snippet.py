@@ -107,13 +107,13 @@ def _job(runtime: Runtime, files: Mapping[str, str | bytes], stdin: str | bytes,
     from nightshift.sandbox.packing import pack  # noqa: PLC0415 (see `run_python`)
 
     packed = pack((path, encode(text) if isinstance(text, str) else text) for path, text in files.items())
-    told = {
+    header_fields = {
         "start": SCRIPT,
         "files": [(path, size) for path, size, _ in packed.index],
         "watched": [],
         "again": False,
     }
-    header = json.dumps(told).encode()
+    header = json.dumps(header_fields).encode()
     given = encode(stdin) if isinstance(stdin, str) else stdin
     return SandboxJob(
         argv=(*runtime.python, "-I", "-S", "-B", "-c", _ENTRY, runtime.code, *runtime.libraries[1:]),
@@ -123,28 +123,28 @@ def _job(runtime: Runtime, files: Mapping[str, str | bytes], stdin: str | bytes,
     )
 
 
-class _Known:
+class _Isolations:
     """The isolations that one event loop has found to hold."""
 
     def __init__(self) -> None:
         self.lock, self.by_name = asyncio.Lock(), dict[str, "Sandbox"]()
 
 
-_known: WeakKeyDictionary[asyncio.AbstractEventLoop, _Known] = WeakKeyDictionary()
+_isolations: WeakKeyDictionary[asyncio.AbstractEventLoop, _Isolations] = WeakKeyDictionary()
 
 
 async def _choose_isolation(name: str, runtime: Runtime, scratch: Path) -> Sandbox:
     """The isolation of a name, tried once in each event loop: some keep connections that belong to one."""
     from nightshift.sandbox.choice import choose  # noqa: PLC0415 (see `run_python`)
 
-    known = _known.setdefault(asyncio.get_running_loop(), _Known())
-    async with known.lock:
-        if name not in known.by_name:
+    isolations = _isolations.setdefault(asyncio.get_running_loop(), _Isolations())
+    async with isolations.lock:
+        if name not in isolations.by_name:
             try:
                 choice = await choose(name, runtime=runtime, scratch=scratch)
             except KeyError:
                 raise SandboxError(f"there is no sandbox {name!r}") from None
             if choice.sandbox is None:
                 raise SandboxError(f"nothing was run: no sandbox holds\n{choice.report}")
-            known.by_name[name] = choice.sandbox
-    return known.by_name[name]
+            isolations.by_name[name] = choice.sandbox
+    return isolations.by_name[name]

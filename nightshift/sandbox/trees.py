@@ -135,19 +135,19 @@ class TreeStore:
     def _load(self, name: str) -> Laid:
         """A tree that lies there, with the one that it differs from; both are in use from now on."""
         with self._index(name).open("rb") as index:
-            told = json.loads(index.readline())
+            header = json.loads(index.readline())
             files = {path: File(*each) for path, *each in map(json.loads, index)}
         self._index(name).touch()
         layer = Layer(host=self._folder / name, size_mb=_size_mb(files.values()))
-        if not told["from"]:
+        if not header["from"]:
             return Laid(layers=(layer,), files=files)
-        whole, gone = self._load(told["from"]), frozenset(told["gone"])
-        files = {**{path: file for path, file in whole.files.items() if path not in gone}, **files}
-        return Laid(layers=(*whole.layers, layer), files=dict(sorted(files.items())), gone=gone)
+        base, gone = self._load(header["from"]), frozenset(header["gone"])
+        files = {**{path: file for path, file in base.files.items() if path not in gone}, **files}
+        return Laid(layers=(*base.layers, layer), files=dict(sorted(files.items())), gone=gone)
 
     def _lay_out(self, tree: Tree) -> None:
         entries = tree.entries()
-        for name in self._whole():
+        for name in self._list_bases():
             there = self._load(name).files
             apart = [path for path, id_ in entries.items() if path not in there or there[path].id != id_]
             gone = there.keys() - entries.keys()
@@ -156,23 +156,23 @@ class TreeStore:
                 return self._write(tree, apart, {"from": name, "gone": sorted(gone)})
         return self._write(tree, entries, {"from": "", "gone": []})
 
-    def _whole(self) -> Iterator[str]:
+    def _list_bases(self) -> Iterator[str]:
         """The trees that differ from no other, of those used last."""
         for path in self._list_by_use()[:LOOKS]:
             with path.open("rb") as index:
                 if not json.loads(index.readline())["from"]:
                     yield path.name.removesuffix(_INDEX)
 
-    def _write(self, tree: Tree, paths: Collection[str], told: dict[str, Any]) -> None:
+    def _write(self, tree: Tree, paths: Collection[str], header: dict[str, Any]) -> None:
         folder = self._folder / tree.commit
         shutil.rmtree(folder, ignore_errors=True)  # half of one that an earlier daemon began
         folder.mkdir(0o755)
         _give(folder)
-        made = {folder}
+        folders = {folder}
         draft = folder.with_suffix(".draft")
         with draft.open("w") as index:
-            index.write(f"{json.dumps(told)}\n")
-            index.writelines(f"{json.dumps((path, *_save(tree, path, folder, made)))}\n" for path in paths)
+            index.write(f"{json.dumps(header)}\n")
+            index.writelines(f"{json.dumps((path, *_save(tree, path, folder, folders)))}\n" for path in paths)
         draft.replace(self._index(tree.commit))
 
     def _list_by_use(self) -> list[Path]:
@@ -182,13 +182,13 @@ class TreeStore:
     def _make_room(self) -> None:
         """Remove what nobody used for a while, what was begun by the dead, and what an older version left."""
         now = (self._folder / ".lock").stat().st_mtime  # the wall's clock may be set meanwhile, or be another one
-        for place, index in enumerate(self._list_by_use()):
+        for rank, index in enumerate(self._list_by_use()):
             unused_s = now - index.stat().st_mtime
-            if unused_s > UNUSED_S or (place >= self._keep and unused_s >= self._idle_s):
+            if unused_s > UNUSED_S or (rank >= self._keep and unused_s >= self._idle_s):
                 index.unlink()
-        known = {path.name.removesuffix(_INDEX) for path in self._list_by_use()}
+        names = {path.name.removesuffix(_INDEX) for path in self._list_by_use()}
         for path in self._folder.iterdir():
-            if path.name.removesuffix(_INDEX) not in known and path.name != ".lock":
+            if path.name.removesuffix(_INDEX) not in names and path.name != ".lock":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
@@ -198,20 +198,20 @@ def lay_out(tree: Tree, folder: Path) -> None:
     Raises:
         SandboxError: a name cannot be staged.
     """
-    made = {folder}
+    folders = {folder}
     for path in tree.entries():
-        _save(tree, path, folder, made)
+        _save(tree, path, folder, folders)
 
 
-def _save(tree: Tree, path: str, folder: Path, made: set[Path]) -> File:
+def _save(tree: Tree, path: str, folder: Path, folders: set[Path]) -> File:
     if why := tree_fault(path):
         raise SandboxError(f"{path!r} cannot be staged: {why}")
     target = folder / path
     for above in reversed(target.parents[: path.count("/")]):
-        if above not in made:
+        if above not in folders:
             above.mkdir(0o755)
             _give(above)
-            made.add(above)
+            folders.add(above)
     with target.open("x+b") as file:
         save(tree, path, file)
         size = file.tell()

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 from nightshift.core.clock import Moment
 from nightshift.core.tasks.change_checks import Answerer, Approval, AskKind
 from nightshift.core.text.masking import Masker
-from nightshift.server.formatting import Mask, short, whole
+from nightshift.server.formatting import Mask, full_text, short
 from nightshift.server.query import Id, Query
 from nightshift.server.schemas import Answer
 
@@ -119,9 +119,9 @@ def approval_row(approval: Approval, wait_s: float, mask: Mask = _by_shape) -> A
         ask,
         approval_id=approval.id,
         wanted=short(wanted, mask),
-        subject=whole(ask.subject, mask),
-        question=whole(ask.question, mask),
-        default=whole(ask.default, mask),
-        answer=whole(approval.answer, mask),
+        subject=full_text(ask.subject, mask),
+        question=full_text(ask.question, mask),
+        default=full_text(ask.default, mask),
+        answer=full_text(approval.answer, mask),
         assumed_at=approval.asked_at + timedelta(seconds=wait_s) if is_assumed else None,
     )

@@ -150,7 +150,7 @@ class ReviewIn(BaseModel):
     undo: Annotated[list[Id], Field(min_length=1, max_length=500)] | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _check_choice(self) -> Self:
         if (self.commit is not None) + self.all + (self.undo is not None) != 1:
             raise ValueError("give either `commit`, `all` or `undo`")
         return self
@@ -169,13 +169,13 @@ def commit_row(commit: Commit, ranked: Ranked, mask: Mask) -> CommitRow:
         file_count=None if files is None else len(files),
         remarks=[
             LeftRemark(
-                severity=one.gravity,
-                reader=one.reader,
-                place=short(one.where, mask),
-                reason=short(one.reason, mask, 2000),
-                fix=short(one.fix, mask, 2000),
+                severity=remark.gravity,
+                reader=remark.reader,
+                place=short(remark.where, mask),
+                reason=short(remark.reason, mask, 2000),
+                fix=short(remark.fix, mask, 2000),
             )
-            for one in (signs.remarks if signs else ())
+            for remark in (signs.remarks if signs else ())
         ],
         changed_tests=[short(path, mask) for path in (signs.changed_tests if signs else ())],
         removed_tests=[short(path, mask) for path in (signs.removed_tests if signs else ())],
@@ -190,8 +190,8 @@ def commit_row(commit: Commit, ranked: Ranked, mask: Mask) -> CommitRow:
             level=ranked.level,
             points=ranked.points,
             reasons=[
-                RiskReason(points=one.points, text=short(one.text, mask), why=WEIGHTS[one.weight].why)
-                for one in ranked.reasons
+                RiskReason(points=reason.points, text=short(reason.text, mask), why=WEIGHTS[reason.weight].why)
+                for reason in ranked.reasons
             ],
         ),
         files=files and [replace(file, path=short(file.path, mask)) for file in files[:FILES_SHOWN]],

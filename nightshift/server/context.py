@@ -71,7 +71,7 @@ class CommitActionsPort(Protocol):
 class RepositorySettingsPort(Protocol):
     """Settings of repositories; may be called from any thread."""
 
-    def known(self) -> list[str]:
+    def list_repositories(self) -> list[str]:
         """The folders of those that are known."""
         ...
 
@@ -119,7 +119,7 @@ class NoDaemon:
         """Return no run and no result of a verification."""
         return None, None
 
-    def known(self) -> list[str]:
+    def list_repositories(self) -> list[str]:
         """Return no folders of repositories."""
         return []
 

@@ -81,8 +81,8 @@ class Endpoint:
         if self.body and not self.text_body:
             read = read_model if self.body_required else read_optional
             given["body"] = read(request, self.body)
-        made = self.view(**given)
-        reply = made if isinstance(made, Reply | Response) else Reply(answer=made)
+        result = self.view(**given)
+        reply = result if isinstance(result, Reply | Response) else Reply(answer=result)
         if isinstance(reply, Response):
             assert not self.answers, "the contract promises JSON"
         else:
@@ -108,9 +108,9 @@ class Routes:
 
         def add(view: _V) -> _V:
             hints = get_type_hints(view)
-            made = hints["return"]
-            promised = answers or ({} if issubclass(made, Reply | Response) else {200: made})
-            known = {
+            answer_type = hints["return"]
+            promised = answers or ({} if issubclass(answer_type, Reply | Response) else {200: answer_type})
+            fields = {
                 "name": view.__name__,
                 "summary": " ".join((inspect.getdoc(view) or "").split()),
                 "answers": promised,
@@ -119,7 +119,7 @@ class Routes:
                 **_body(hints.get("body")),
                 **more,
             }
-            self.endpoints.append(Endpoint(method=method, path=path, view=view, **known))
+            self.endpoints.append(Endpoint(method=method, path=path, view=view, **fields))
             return view
 
         return add

@@ -104,8 +104,8 @@ def _http(error: HTTPException) -> Response:
     original = error.get_response()
     if original.status_code < 400:
         return make_response(original)
-    plain = {404: "there is nothing at this address", 405: f"{request.method} is not possible here"}
-    response = answer(original.status_code, plain.get(original.status_code, error.description or error.name))
+    texts = {404: "there is nothing at this address", 405: f"{request.method} is not possible here"}
+    response = answer(original.status_code, texts.get(original.status_code, error.description or error.name))
     if "Allow" in original.headers:
         response.headers["Allow"] = original.headers["Allow"]
     return response

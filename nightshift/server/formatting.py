@@ -27,11 +27,11 @@ class Passage(Answer):
 
 def passage(text: str, mask: Mask, most: int) -> Passage:
     """The beginning of a text, `most` characters at most. What lies behind is neither masked nor looked at."""
-    kept = text[:most]
-    return Passage(text=whole(kept, mask), chars=len(text), cut=len(kept) < len(text))
+    beginning = text[:most]
+    return Passage(text=full_text(beginning, mask), chars=len(text), cut=len(beginning) < len(text))
 
 
-def whole(text: str, mask: Mask) -> str:
+def full_text(text: str, mask: Mask) -> str:
     """The text in full."""
     masked = mask(text)
     return printable(masked, max_chars=len(masked), max_line=len(masked))
@@ -46,19 +46,19 @@ def short(text: str, mask: Mask, most: int = LINE_CHARS) -> str:
 def shorten(value: D, mask: Mask, most: int = LINE_CHARS) -> D:
     """A value whose texts are `short`, its own and those of the values, lists and mappings in it."""
 
-    def of(one: Any) -> Any:
-        match one:
+    def of(part: Any) -> Any:
+        match part:
             case Enum():
-                return one
+                return part
             case str():
-                return short(one, mask, most)
+                return short(part, mask, most)
             case tuple():
-                return tuple(map(of, one))
+                return tuple(map(of, part))
             case Mapping():
-                return {of(name): of(each) for name, each in one.items()}
-            case _ if is_dataclass(one) and not isinstance(one, type):
-                return replace(one, **{each.name: of(getattr(one, each.name)) for each in fields(one)})
-        return one
+                return {of(name): of(each) for name, each in part.items()}
+            case _ if is_dataclass(part) and not isinstance(part, type):
+                return replace(part, **{each.name: of(getattr(part, each.name)) for each in fields(part)})
+        return part
 
     shown: D = of(value)
     return shown

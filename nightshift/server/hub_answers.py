@@ -166,13 +166,13 @@ def state_of(hub: HubPort) -> HubState:
     here = hub.own()
     own, ui = HubOwn.from_values(here), linkable(here.ui)
     try:
-        found = hub.overview()
+        overview = hub.overview()
     except HubError as error:
         return HubState(own=own, reachable=False, reason=str(error), ui=ui, paused=None, counts={}, nodes=[])
     return HubState(
-        own=own, reachable=True, reason="", ui=ui, paused=found.paused,
-        counts={status: count for status, count in found.counts.items() if count},
-        nodes=[_node(one) for one in found.nodes],
+        own=own, reachable=True, reason="", ui=ui, paused=overview.paused,
+        counts={status: count for status, count in overview.counts.items() if count},
+        nodes=[_node(node) for node in overview.nodes],
     )  # fmt: skip
 
 
@@ -197,20 +197,20 @@ def linkable(url: str) -> str:
     return url.rstrip("/") if sound and url.isprintable() and " " not in url else ""
 
 
-def _node(one: NodeStatus) -> HubNode:
-    state: NodeState = "draining" if one.draining else "up"
-    if not one.is_up:
-        state = "removed" if one.is_removed else "lost"
-    return HubNode.from_values(one, state=state, says=one.state, url=linkable(one.url))
+def _node(node: NodeStatus) -> HubNode:
+    state: NodeState = "draining" if node.draining else "up"
+    if not node.is_up:
+        state = "removed" if node.is_removed else "lost"
+    return HubNode.from_values(node, state=state, says=node.state, url=linkable(node.url))
 
 
-def _task(one: HubTask, signed: Signed | None) -> HubTaskRow:
+def _task(task: HubTask, signed: Signed | None) -> HubTaskRow:
     return HubTaskRow.from_values(
-        one,
-        cause=cause_first(one.reason),
+        task,
+        cause=cause_first(task.reason),
         signed=signed,
-        node_page=_page(one.node_url, one.node_task),
-        origin_page=_page(one.origin_url, one.origin_task),
+        node_page=_page(task.node_url, task.node_task),
+        origin_page=_page(task.origin_url, task.origin_task),
     )
 
 

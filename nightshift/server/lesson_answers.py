@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nightshift.core.clock import Moment
 from nightshift.core.shares import Interval, Share, difference
-from nightshift.server.formatting import Mask, short, whole
+from nightshift.server.formatting import Mask, full_text, short
 from nightshift.server.query import Query
 from nightshift.server.schemas import Answer
 from nightshift.storage.memory.listing import Listed, State
@@ -153,33 +153,33 @@ def uplift_of(shown: Share, without: Share) -> Interval | None:
     return difference(shown, without) if shown.whole and without.whole else None
 
 
-def lesson_row(one: Listed, mask: Mask, nearness: float | None = None) -> LessonRow:
+def lesson_row(lesson: Listed, mask: Mask, nearness: float | None = None) -> LessonRow:
     """A lesson as lists show it."""
-    return LessonRow.from_values(one, **_texts_of(one, mask), nearness=nearness)
+    return LessonRow.from_values(lesson, **_texts_of(lesson, mask), nearness=nearness)
 
 
-def lesson_detail(one: Listed, mask: Mask, uses: Sequence[LessonUse]) -> LessonDetail:
+def lesson_detail(lesson: Listed, mask: Mask, uses: Sequence[LessonUse]) -> LessonDetail:
     """A lesson in full."""
     return LessonDetail.from_values(
-        one,
-        **_texts_of(one, mask),
+        lesson,
+        **_texts_of(lesson, mask),
         nearness=None,
-        signature=whole(one.signature, mask),
-        error=whole(one.about, mask),
-        failed_code=whole(one.code, mask),
-        fix=whole(one.fix, mask),
+        signature=full_text(lesson.signature, mask),
+        error=full_text(lesson.about, mask),
+        failed_code=full_text(lesson.code, mask),
+        fix=full_text(lesson.fix, mask),
         uses=uses,
     )
 
 
-def _texts_of(one: Listed, mask: Mask) -> dict[str, Any]:
+def _texts_of(lesson: Listed, mask: Mask) -> dict[str, Any]:
     """Return the fields that are shown otherwise than they are stored."""
-    first = next((line for line in one.about.split("\n") if line.strip()), "")
+    first = next((line for line in lesson.about.split("\n") if line.strip()), "")
     return {
-        "id": f"{one.kind}-{one.id}",
+        "id": f"{lesson.kind}-{lesson.id}",
         "about": short(first, mask),
-        "lesson": short(one.lesson, mask),
-        "language": short(one.language, mask),
-        "repo": short(one.repo, mask),
-        "uplift": uplift_of(one.shown, one.withheld),
+        "lesson": short(lesson.lesson, mask),
+        "language": short(lesson.language, mask),
+        "repo": short(lesson.repo, mask),
+        "uplift": uplift_of(lesson.shown, lesson.withheld),
     }

@@ -156,10 +156,10 @@ def _gauge(
 
 
 def _models(status: DaemonStatus) -> Iterator[Metric]:
-    known = {(model.name, model.model): model for model in status.models}
-    up = [(name, model.available) for name, model in known.items()]
+    models = {(model.name, model.model): model for model in status.models}
+    up = [(name, model.available) for name, model in models.items()]
     yield _gauge("model_up", "Whether a backend can be asked", _MODEL, up)
-    circuits = [((*name, state), model.circuit == state) for name, model in known.items() for state in CircuitState]
+    circuits = [((*name, state), model.circuit == state) for name, model in models.items() for state in CircuitState]
     yield _gauge("model_circuit", "1 for the state of a backend's circuit breaker", (*_MODEL, "state"), circuits)
 
 

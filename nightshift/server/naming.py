@@ -82,12 +82,12 @@ class Naming:
             AmbiguousName: there are several; the message names them.
         """
         name = name.strip()
-        found = {(each.task_id, each.commit): each for each in self._fitting(name) if _is_in(each, repo)}
-        if not found:
+        matches = {(each.task_id, each.commit): each for each in self._fitting(name) if _is_in(each, repo)}
+        if not matches:
             raise _unknown(name)
-        if len(found) > 1:
-            raise ambiguous(name, [_describe(each) for each in found.values()])
-        return next(iter(found.values()))
+        if len(matches) > 1:
+            raise ambiguous(name, [_describe(each) for each in matches.values()])
+        return next(iter(matches.values()))
 
     def _fitting(self, name: str) -> Iterator[Named]:
         number = _TASK.fullmatch(name) or _NUMBER.fullmatch(name)
@@ -132,19 +132,19 @@ def ambiguous(name: str, fitting: list[str]) -> AmbiguousName:
     return AmbiguousName(f"{name} fits {len(fitting)}: {', '.join((*fitting[:SHOWN], *more))}{hint}")
 
 
-def _describe(found: Named) -> str:
-    title = " ".join(found.title.split())[:60]
-    match found.by:
+def _describe(named: Named) -> str:
+    title = " ".join(named.title.split())[:60]
+    match named.by:
         case "task":
-            return f"task {found.task_id} ({title})"
+            return f"task {named.task_id} ({title})"
         case "commit":
-            return f"commit {(found.commit or '')[:12]} of task {found.task_id} ({title})"
+            return f"commit {(named.commit or '')[:12]} of task {named.task_id} ({title})"
         case "branch":
-            return f"branch {found.branch} of task {found.task_id}"
+            return f"branch {named.branch} of task {named.task_id}"
 
 
-def _is_in(found: Named, repo: str | None) -> bool:
-    return repo is None or (bool(found.repo) and PurePath(repo).is_relative_to(found.repo))
+def _is_in(named: Named, repo: str | None) -> bool:
+    return repo is None or (bool(named.repo) and PurePath(repo).is_relative_to(named.repo))
 
 
 def _unknown(name: str) -> UnknownName:

@@ -70,12 +70,12 @@ def _schemas() -> tuple[dict[type[Any], Json], Json]:
     wanted: list[tuple[type[Any], Mode]] = [(model, "serialization") for model in answers]
     wanted += [(model, "validation") for model in bodies]
     wanted.sort(key=lambda pair: pair[0].__name__)
-    refs, found = TypeAdapter.json_schemas(
+    refs, schemas = TypeAdapter.json_schemas(
         [(number, mode, adapter(model)) for number, (model, mode) in enumerate(wanted)],
         ref_template="#/components/schemas/{model}",
         schema_generator=_Schemas,
     )
-    return {model: refs[number, mode] for number, (model, mode) in enumerate(wanted)}, _with_doubles(found["$defs"])
+    return {model: refs[number, mode] for number, (model, mode) in enumerate(wanted)}, _with_doubles(schemas["$defs"])
 
 
 def _with_doubles(schema: Any) -> Any:
@@ -106,16 +106,16 @@ def _operation(endpoint: Endpoint, refs: dict[type[Any], Json]) -> Json:
 
 
 def _parameters(endpoint: Endpoint) -> list[Json]:
-    found: list[Json] = [
+    parameters: list[Json] = [
         {"name": name, "in": "path", "required": True, "schema": _path_schema(name in endpoint.texts)}
         for name in endpoint.parameters
     ]
     schema = endpoint.query.model_json_schema()
     named = schema.get("$defs", {})
     for name, each in schema.get("properties", {}).items():
-        said = each.pop("description", "")
-        found.append({"name": name, "in": "query", "description": said, "schema": _resolve(each, named)})
-    return found
+        description = each.pop("description", "")
+        parameters.append({"name": name, "in": "query", "description": description, "schema": _resolve(each, named)})
+    return parameters
 
 
 def _resolve(part: Any, named: Json) -> Any:

@@ -77,10 +77,10 @@ def read_query(model: type[_Q], query: str) -> _Q:
 
 
 def _faults(error: ValidationError, model: type[Query]) -> dict[str, str]:
-    known = ", ".join(model.model_fields) or "none"
+    names = ", ".join(model.model_fields) or "none"
     items = error.errors(include_url=False, include_input=False)
     return {
-        str(item["loc"][0]): f"unknown parameter; known are: {known}"
+        str(item["loc"][0]): f"unknown parameter; known are: {names}"
         if item["type"] == "extra_forbidden"
         else item["msg"]
         for item in items

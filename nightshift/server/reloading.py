@@ -29,8 +29,8 @@ def by_name(error: ConfigError) -> Mapping[str, str]:
     """The faults by the names of their settings, as the fields of an error; what lies deeper is in the text alone."""
     fields: dict[str, str] = {}
     for fault in error.faults:
-        where, found, why = fault.partition(": ")
-        path = where.partition(" (")[0] if found else "settings"
+        where, separator, why = fault.partition(": ")
+        path = where.partition(" (")[0] if separator else "settings"
         name, _, below = (path, "", "") if path in FILES else path.partition(".")
         text = f"{below}: {why}" if below else why or fault
         fields[name] = f"{fields[name]}; {text}" if name in fields else text

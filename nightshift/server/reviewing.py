@@ -46,7 +46,7 @@ class Reviewing:
         by_risk = query.order == "risk"
         if by_risk and query.after is not None:
             raise BadQuery({"after": "pages the newest first; leave it out, or `order=risk`"})
-        found = self._ledger.page(
+        page = self._ledger.page(
             MOST if by_risk else query.limit + 1,
             after=query.after,
             task_id=query.task,
@@ -57,16 +57,16 @@ class Reviewing:
             # Points that were counted know nothing of tests that fail since, which outweigh all else around a commit.
             riskiest=find_regressions(self._database, self._clock()) if by_risk else None,
         )
-        rows = self._rows(found, query.limit, by_risk=by_risk)
+        rows = self._rows(page, query.limit, by_risk=by_risk)
         return Commits(
             commits=rows,
-            next_after=rows[-1].id if len(found) > len(rows) and not by_risk else None,
+            next_after=rows[-1].id if len(page) > len(rows) and not by_risk else None,
             unread=self._state.unread_count(),
         )
 
-    def _rows(self, found: Sequence[Commit], limit: int | None = None, *, by_risk: bool = False) -> list[CommitRow]:
+    def _rows(self, commits: Sequence[Commit], limit: int | None = None, *, by_risk: bool = False) -> list[CommitRow]:
         """The first commits with their ranks, in their order or the riskiest first."""
-        ranked, by_id = ranks(self._database, [each.id for each in found], self._clock()), {c.id: c for c in found}
+        ranked, by_id = ranks(self._database, [each.id for each in commits], self._clock()), {c.id: c for c in commits}
         return [commit_row(by_id[n], ranked[n], self._mask) for n in list(ranked if by_risk else by_id)[:limit]]
 
     def review_task(self, task_id: int) -> Reviewed:
@@ -106,13 +106,13 @@ class Reviewing:
         return [commit.id for commit in self._entries(start)]
 
     def _entries(self, start: str) -> list[Commit]:
-        found = self._ledger.named(start)
-        names = {commit.commit for commit in found}
+        commits = self._ledger.named(start)
+        names = {commit.commit for commit in commits}
         if not names:
             raise UnknownCommit(f"Nightshift made no commit that begins with {start}")
         if len(names) > 1:
             raise UnknownCommit(f"{len(names)} commits begin with {start}; give more of it")
-        return found
+        return commits
 
     def _answer(self, *, task_id: int | None = None, entries: list[int] | None = None) -> Reviewed:
         done = wait_for(self._ledger.review(task_id=task_id, entries=entries))

@@ -11,7 +11,7 @@ from nightshift.core.tasks.messages import MAX_MESSAGE_CHARS, OwnerMessage
 from nightshift.core.tasks.states import Status
 from nightshift.core.text.strict import without_nul
 from nightshift.server.context import AppContext, wait_for
-from nightshift.server.formatting import whole
+from nightshift.server.formatting import full_text
 from nightshift.server.schemas import Answer
 
 
@@ -67,8 +67,8 @@ def say(context: AppContext, task_id: int, asked: SayIn) -> Said:
 
 def list_said(context: AppContext, task_id: int) -> list[SaidRow]:
     """List the messages to a task, oldest first."""
-    return [_row(context, message) for message in context.queue.said(task_id)]
+    return [_row(context, message) for message in context.queue.list_messages(task_id)]
 
 
 def _row(context: AppContext, message: OwnerMessage) -> SaidRow:
-    return SaidRow.from_values(message, message_id=message.id, text=whole(message.text, context.mask))
+    return SaidRow.from_values(message, message_id=message.id, text=full_text(message.text, context.mask))

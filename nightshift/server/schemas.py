@@ -29,8 +29,8 @@ class Answer(BaseModel):
     def from_values(cls, *values: object, **own: Any) -> Self:
         """The answer whose fields are those of values, the first that has one, except those given: they differ."""
         names = [name for name in cls.model_fields if name not in own]
-        found = {name: getattr(value, name) for value in reversed(values) for name in names if hasattr(value, name)}
-        return cls(**found, **own)
+        fields = {name: getattr(value, name) for value in reversed(values) for name in names if hasattr(value, name)}
+        return cls(**fields, **own)
 
 
 class Failed(Answer):

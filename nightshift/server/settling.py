@@ -53,7 +53,7 @@ class SettleIn(BaseModel):
     until: Bound | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _check_choice(self) -> Self:
         if self.model and self.package:
             raise PydanticCustomError("one", "give a `package` or a `model`: a fork keeps the packages of its task")
         return self

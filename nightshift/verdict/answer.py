@@ -222,9 +222,9 @@ def _read_signed(result: SandboxResult, key: bytes) -> Any:
     genuine = hmac.compare_digest(signature, hashlib.blake2b(text, key=key).hexdigest().encode())
     data = json.loads(text) if genuine else None
     if data and (fault := data.get("service")):
-        said = printable(fault["output"])[-SAID:].strip()
+        printed = printable(fault["output"])[-SAID:].strip()
         raise ServiceFailed(
-            f"the service {fault['name']} did not come up: {fault['why']}; it printed: {said or 'nothing'}"
+            f"the service {fault['name']} did not come up: {fault['why']}; it printed: {printed or 'nothing'}"
         )
     return data
 

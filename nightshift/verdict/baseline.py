@@ -33,25 +33,25 @@ class Baselines:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._known = OrderedDict[str, NativeRun](_read(path) if path else ())
+        self._runs = OrderedDict[str, NativeRun](_read(path) if path else ())
 
     def get(self, key: str) -> NativeRun | None:
         """The run; None where none is known."""
-        if key in self._known:
-            self._known.move_to_end(key)
-        return self._known.get(key)
+        if key in self._runs:
+            self._runs.move_to_end(key)
+        return self._runs.get(key)
 
     async def learn(self, key: str, run: NativeRun) -> None:
         """Keep a run."""
-        self._known[key] = run
-        while len(self._known) > MOST:
-            self._known.popitem(last=False)
+        self._runs[key] = run
+        while len(self._runs) > MOST:
+            self._runs.popitem(last=False)
         if self._path:
-            stored = list(self._known.items())[-MOST_STORED:]
+            stored = list(self._runs.items())[-MOST_STORED:]
             rows = {key: asdict(each) for key, each in stored if len(each.tests or ()) <= MOST_TESTS}
             await asyncio.to_thread(kept.write, self._path, {"version": _VERSION, "runs": rows}, _WHAT)
 
 
 def _read(path: Path) -> Iterable[tuple[str, NativeRun]]:
-    found = kept.read(path, _Kept, _WHAT)
-    return found.runs.items() if found and found.version == _VERSION else ()
+    stored = kept.read(path, _Kept, _WHAT)
+    return stored.runs.items() if stored and stored.version == _VERSION else ()

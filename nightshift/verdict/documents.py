@@ -67,30 +67,30 @@ async def judge(job: SuiteJob, verdict: Verdict, runs: SuiteRuns) -> Verdict:
     own = not (job.given or job.command or job.held.cases)
     if own:
         verdict = replace(verdict, evidence=replace(verdict.evidence, label=Label.DOCUMENTED))
-    found, examples = await asyncio.to_thread(_read_pages, job)
+    faults, examples = await asyncio.to_thread(_read_pages, job)
     notes = [f"not Markdown, so not looked at: {path}" for path in _others(job)]
     new = [example for example in examples if example.new]
     if new:
         run, wrong, skipped = await _try_examples(job, examples, runs)
-        found, notes = [*found, *wrong], [*notes, *skipped]
+        faults, notes = [*faults, *wrong], [*notes, *skipped]
         if not verdict.results:
             ran = replace(verdict.evidence, tree=run.digest, sandbox=runs.sandbox.name, python=runs.runtime.version)
             verdict = replace(verdict, evidence=ran)
     checked = sum(1 for path, text in job.change.items() if text and is_markdown(path))
     counts = f"{checked} page{'s' * (checked != 1)} and {len(new)} example{'s' * (len(new) != 1)} checked"
     evidence = replace(verdict.evidence, notes=(*verdict.evidence.notes, counts, *notes[:_MOST_NOTES]))
-    if not found:
+    if not faults:
         reason = f"{verdict.reason}; {counts}" if verdict.reason else counts
         return replace(verdict, reason=reason, evidence=evidence)
-    failures = tuple(_failure(one) for one in sorted(found, key=lambda one: (one.path, one.line)))
+    failures = tuple(_failure(fault) for fault in sorted(faults, key=lambda fault: (fault.path, fault.line)))
     more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
     reason = f"{failures[0].id}: {failures[0].message}{more}"
     return replace(verdict, passed=False, reason=reason, failures=failures, evidence=evidence)
 
 
-def _failure(found: Finding) -> Failure:
-    where = f"{found.path}:{found.line}"
-    return Failure(id=where, kind=KIND, message=found.message, frame=where)
+def _failure(fault: Finding) -> Failure:
+    where = f"{fault.path}:{fault.line}"
+    return Failure(id=where, kind=KIND, message=fault.message, frame=where)
 
 
 def _others(job: SuiteJob) -> list[str]:
@@ -100,22 +100,22 @@ def _others(job: SuiteJob) -> list[str]:
 
 def _read_pages(job: SuiteJob) -> tuple[list[Finding], list[Example]]:
     """List faults of pages as they stand, and the examples that must be run to be judged."""
-    files, found, examples = _files(job), list[Finding](), list[Example]()
+    files, faults, examples = _files(job), list[Finding](), list[Example]()
     for path, text in sorted(job.change.items()):
         if not text or len(text) > _MAX_CHARS:
             continue
         before = _before(job, path) or ""
         if is_document(path):
-            known = {one.message for one in findings(path, before, files)}
-            found += [one for one in findings(path, text, files) if one.message not in known]
-            for one in _of_page(path, text, before) if is_markdown(path) else ():
-                if isinstance(one, Finding):
-                    found.append(one)
+            old_messages = {finding.message for finding in findings(path, before, files)}
+            faults += [finding for finding in findings(path, text, files) if finding.message not in old_messages]
+            for outcome in _of_page(path, text, before) if is_markdown(path) else ():
+                if isinstance(outcome, Finding):
+                    faults.append(outcome)
                 else:
-                    examples.append(one)
+                    examples.append(outcome)
         elif path.endswith(".py"):
             examples += _of_module(path, text, before)
-    return found, examples[:_MOST_BLOCKS]
+    return faults, examples[:_MOST_BLOCKS]
 
 
 def _files(job: SuiteJob) -> Files:
@@ -134,7 +134,7 @@ def _before(job: SuiteJob, path: str) -> str | None:
 
 def _of_page(path: str, text: str, before: str) -> Iterator[Example | Finding]:
     """The blocks of Python of a page; those that no parser takes are wrong where they were written now."""
-    known = {block.text for block in pages.read(before).blocks}
+    old_texts = {block.text for block in pages.read(before).blocks}
     folder, roots = path.rpartition("/")[0], list[str]()
     while folder:
         roots.append(folder)
@@ -143,7 +143,7 @@ def _of_page(path: str, text: str, before: str) -> Iterator[Example | Finding]:
         if block.info not in _PYTHON:
             continue
         kind = "doctest" if ">>>" in block.text else "code"
-        new = block.text not in known
+        new = block.text not in old_texts
         if kind == "code" and (parse_quietly(block.text) is None):
             if new and parse_quietly(_as_stubs(block.text)) is None and not any(e in block.text for e in _ELIDED):
                 message = "this block is marked as Python and is none; fix it, or mark it as what it is (```text)"
@@ -160,12 +160,12 @@ def _as_stubs(text: str) -> str:
 
 def _of_module(path: str, text: str, before: str) -> Iterator[Example]:
     """The doctests of docstrings that were changed."""
-    known = {doc for _, doc in _docstrings(before)}
+    old_docs = {doc for _, doc in _docstrings(before)}
     parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
     names = tuple(".".join(parts[at:]) for at in range(len(parts)))
     roots = tuple("/".join(parts[:at]) for at in range(1, len(parts)))
     for line, doc in _docstrings(text):
-        if doc not in known and ">>>" in doc:
+        if doc not in old_docs and ">>>" in doc:
             yield Example(page=path, line=line, kind="doctest", text=doc, new=True, modules=names, roots=roots)
 
 
@@ -200,9 +200,9 @@ async def _try_examples(
                 skipped.append(f"{example.page}:{example.line} was not run: {' '.join(message.split())[:200]}")
             continue
         what = "this example" if example.kind == "code" else "this doctest"
-        said = message.removeprefix("AssertionError: ")
+        detail = message.removeprefix("AssertionError: ")
         more = "; fix it, or mark the block as text if it is not meant to run" if not example.modules else ""
-        wrong.append(Finding(path=example.page, line=example.line, message=f"{what}: {said}{more}"))
+        wrong.append(Finding(path=example.page, line=example.line, message=f"{what}: {detail}{more}"))
     return run, wrong, skipped
 
 

@@ -57,8 +57,8 @@ def describe_lack(failure: Failure) -> str:
 
 def _missing(failure: Failure) -> str:
     """The library that is not there; empty where it failed of something else."""
-    found = _MISSING.search(failure.message) if failure.kind in _LIBRARY else None
-    return found[1].partition(".")[0].casefold() if found else ""
+    match = _MISSING.search(failure.message) if failure.kind in _LIBRARY else None
+    return match[1].partition(".")[0].casefold() if match else ""
 
 
 def _list_named(failure: Failure) -> set[str]:

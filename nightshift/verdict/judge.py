@@ -65,19 +65,19 @@ def judge(
         best: the label where nothing speaks against the change.
     """
     decided = _decide(native, base, brought, best)
-    told = tuple(findings)
+    all_findings = tuple(findings)
     if not decided.passed:
-        return replace(decided, findings=told)
-    if refusing := next(filter(_refuses, told), None):
-        return replace(decided, passed=False, reason=refusing.says, findings=told)
-    asks = tuple(one for one in told if one.subject and one.kind in _ASKS)
-    doubts = [one for one in told if one.kind in DOUBTS]
-    notes = (*decided.notes, *(one.says for one in told if one not in asks))
+        return replace(decided, findings=all_findings)
+    if refusing := next(filter(_refuses, all_findings), None):
+        return replace(decided, passed=False, reason=refusing.says, findings=all_findings)
+    asks = tuple(finding for finding in all_findings if finding.subject and finding.kind in _ASKS)
+    doubts = [finding for finding in all_findings if finding.kind in DOUBTS]
+    notes = (*decided.notes, *(finding.says for finding in all_findings if finding not in asks))
     if doubts:
         return replace(
-            decided, label=Label.DOUBTFUL, reason=doubts[0].says, findings=told, asks=asks, notes=notes
+            decided, label=Label.DOUBTFUL, reason=doubts[0].says, findings=all_findings, asks=asks, notes=notes
         )  # fmt: skip
-    return replace(decided, findings=told, asks=asks, notes=notes)
+    return replace(decided, findings=all_findings, asks=asks, notes=notes)
 
 
 def _refuses(finding: Finding) -> bool:

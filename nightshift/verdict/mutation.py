@@ -74,8 +74,8 @@ def mutants(change: Change, before: Callable[[str], str | None], most: int = MOS
         before: the text of a file without the change, None where there is none.
         most: how many at most.
     """
-    found = [c for path, text in sorted(change.items()) if text for c in _of_file(path, text, before(path))]
-    return tuple(_spread(found, most))
+    candidates = [c for path, text in sorted(change.items()) if text for c in _of_file(path, text, before(path))]
+    return tuple(_spread(candidates, most))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +94,8 @@ class _Candidate:
     @property
     def tie_breaker(self) -> str:
         """A number that decides between equals."""
-        place = f"{self.path}\0{self.function}\0{self.fault.kind}\0{self.fault.edit.start}\0{self.original}"
-        return hashlib.sha256(encode(place)).hexdigest()
+        key = f"{self.path}\0{self.function}\0{self.fault.kind}\0{self.fault.edit.start}\0{self.original}"
+        return hashlib.sha256(encode(key)).hexdigest()
 
 
 def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
@@ -108,13 +108,13 @@ def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
         yield _Candidate(path=path, function=name, original=original, fault=fault, make=mutant)
 
 
-def _spread(found: list[_Candidate], most: int) -> Iterator[Mutant]:
+def _spread(candidates: list[_Candidate], most: int) -> Iterator[Mutant]:
     """Pick one after the other what tells most: a function or kind of fault counts less each time it was taken.
 
     Only what is picked is made: the text of each fault of a long file would take longer than the tests.
     """
     functions, kinds = Counter[tuple[str, str]](), Counter[str]()
-    left = sorted(found, key=lambda candidate: candidate.tie_breaker)
+    left = sorted(candidates, key=lambda candidate: candidate.tie_breaker)
     while left and most:
         best = min(left, key=lambda c: c.rank + functions[c.path, c.function] + kinds[c.fault.kind])
         left.remove(best)

@@ -59,8 +59,8 @@ def read_run(run: Reported) -> NativeRun:
             command=run.plan.command, exit_code=None, stopped=stopped, is_late=run.is_late, digest=run.digest,
             failures=(stopped,) if stopped else (),
         )  # fmt: skip
-    told = None if session.items or session.tests or not run.plan.command else _read_report(run)
-    tests, failures = (_read_tests(run) if told is None else told) or (None, ())
+    report = None if session.items or session.tests or not run.plan.command else _read_report(run)
+    tests, failures = (_read_tests(run) if report is None else report) or (None, ())
     ended = {show_id(test.id) for test in session.tests}
     left = set(session.left)
     expected = [show_id(item) for item in session.items]
@@ -127,14 +127,14 @@ def _read_test(test: CaseReport, run: Reported) -> tuple[CaseResult, Failure | N
     return result, failure
 
 
-def _read_unreached(run: Reported, known: Collection[str]) -> Iterator[CaseResult]:
+def _read_unreached(run: Reported, reached: Collection[str]) -> Iterator[CaseResult]:
     """The tests that a run which was stopped did not come to, and the one that it was in."""
     session = run.session
     if session is None or session.finishes:
         return
     for item in dict.fromkeys((*([session.running] if session.running else []), *session.items)):
         name = show_id(item)
-        if name not in known:
+        if name not in reached:
             is_in = item == session.running
             why = "the run was stopped in this test" if is_in else "the run was stopped before"
             yield CaseResult(id=name, result=Result.ERROR if is_in else Result.NOT_REACHED, message=why)
@@ -143,20 +143,20 @@ def _read_unreached(run: Reported, known: Collection[str]) -> Iterator[CaseResul
 def _read_report(run: Reported) -> tuple[tuple[CaseResult, ...] | None, tuple[Failure, ...]] | None:
     """How the tests ended that a command's report tells of; None where it made none."""
     assert run.session is not None
-    found = reports.read(run.session)
-    if found is None or not found.form:
+    report = reports.read(run.session)
+    if report is None or not report.form:
         return None
     texts = run.texts
     results = tuple(
         CaseResult(
-            id=_id(told, texts), result=told.result, duration_s=told.duration_s,
-            message=texts.text(told.message).partition("\n")[0],
+            id=_id(test, texts), result=test.result, duration_s=test.duration_s,
+            message=texts.text(test.message).partition("\n")[0],
         )
-        for told in found.tests
+        for test in report.tests
     )  # fmt: skip
-    failures = [_failure(told, texts) for told in found.tests if told.result in BAD]
+    failures = [_failure(test, texts) for test in report.tests if test.result in BAD]
     faults = [
-        CaseResult(id=texts.text(fault), result=Result.ERROR, message="its report says so") for fault in found.faults
+        CaseResult(id=texts.text(fault), result=Result.ERROR, message="its report says so") for fault in report.faults
     ]
     failures += [Failure(id=fault.id, kind="Report", message=fault.id) for fault in faults]
     return (*results, *faults), tuple(failures)
@@ -166,23 +166,23 @@ def _read_notes(run: Reported) -> Iterator[str]:
     session = run.session
     if session is None or not run.plan.command or session.items or session.tests:
         return
-    if (found := reports.read(session)) is None:
+    if (report := reports.read(session)) is None:
         return
-    if found.form:
-        yield f"tests by the {found.form} report, which the tested code can write"
-    yield from map(run.texts.text, found.notes)
-    if found.unlisted:
-        yield f"{found.unlisted} further tests are not listed"
+    if report.form:
+        yield f"tests by the {report.form} report, which the tested code can write"
+    yield from map(run.texts.text, report.notes)
+    if report.unlisted:
+        yield f"{report.unlisted} further tests are not listed"
 
 
-def _id(told: Told, texts: Texts) -> str:
-    return " ".join(texts.text(told.id).split()) or "a test without a name"
+def _id(test: Told, texts: Texts) -> str:
+    return " ".join(texts.text(test.id).split()) or "a test without a name"
 
 
-def _failure(told: Told, texts: Texts) -> Failure:
+def _failure(test: Told, texts: Texts) -> Failure:
     return Failure(
-        id=_id(told, texts), kind=texts.text(told.kind) or "Failure", message=texts.text(told.message),
-        output=shaping.tail(texts.text(told.output)),
+        id=_id(test, texts), kind=texts.text(test.kind) or "Failure", message=texts.text(test.message),
+        output=shaping.tail(texts.text(test.output)),
     )  # fmt: skip
 
 
@@ -195,8 +195,8 @@ def _find_stop(run: Reported) -> Failure | None:
     if how is Ended.OUT_OF_MEMORY or (session and session.how == "memory"):
         return _stop(run, "OutOfMemory", f"the tests used more than {run.limits.memory_mb} MB of memory")
     if run.answer and run.answer.gone:
-        name, said = next(iter(run.answer.gone.items()))
-        return _stop(run, "Service", f"the service {name} ended while the tests ran", said)
+        name, detail = next(iter(run.answer.gone.items()))
+        return _stop(run, "Service", f"the service {name} ended while the tests ran", detail)
     if run.is_late:
         return _stop(run, "Timeout", f"the tests were cut off {_describe_limit(run)}", _read_printed(session))
     if how is Ended.OUTPUT_LIMIT or (session and session.how == "flood"):
@@ -204,8 +204,8 @@ def _find_stop(run: Reported) -> Failure | None:
     if session is None:
         return _stop(run, "Crash", "the run ended without an answer", run.result.stderr.decode("utf-8", "replace"))
     if session.internal:
-        said = session.internal.rstrip().rpartition("\n")[2]
-        return _stop(run, "InternalError", f"{run.plan.framework} failed: {said}", session.internal)
+        detail = session.internal.rstrip().rpartition("\n")[2]
+        return _stop(run, "InternalError", f"{run.plan.framework} failed: {detail}", session.internal)
     if not session.finishes and (not run.plan.command or session.items):
         return _stop(run, "Crash", _describe_crash(session, run.plan.framework), session.output.get("", ""))
     return None
@@ -235,7 +235,7 @@ def _describe_limit(run: Reported) -> str:
     }
     limit = run.session.limit if run.session else ""
     words = of.get(limit, f"after {run.time.wall_s:.3g} s by the clock")
-    return f"{words} ({LIMIT})" if run.time.whole else words
+    return f"{words} ({LIMIT})" if run.time.is_owner_limit else words
 
 
 def _describe_flood(session: Session | None, limits: SandboxLimits) -> str:

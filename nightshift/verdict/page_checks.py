@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from nightshift.core.code.documents import is_markdown
 from nightshift.core.code.parsing import parse_quietly
-from nightshift.verdict.pages import Page, Piece, plain, read
+from nightshift.verdict.pages import Page, Piece, read, simplify_anchor
 
 _ALIKE = 0.85
 _ROOTS = ("", "src/", "lib/")
@@ -64,11 +64,11 @@ class Files:
     @cached_property
     def folders(self) -> frozenset[str]:
         """The folders that hold files, the root as an empty name."""
-        found = {""}
+        names = {""}
         for path in self.paths:
             while path := path.rpartition("/")[0]:
-                found.add(path)
-        return frozenset(found)
+                names.add(path)
+        return frozenset(names)
 
     def __contains__(self, path: str) -> bool:
         return path in self.paths or path in self.folders
@@ -120,18 +120,18 @@ def _links(path: str, page: Page, files: Files) -> _Wrong:
             continue
         target, _, anchor = written.partition("#")
         target = target.partition("?")[0]
-        place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) if target else path
-        if target.startswith("/") or place.startswith("../"):
+        location = posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) if target else path
+        if target.startswith("/") or location.startswith("../"):
             continue  # another page of the site that the repository is shown on
-        place = "" if place == "." else place
-        if place not in files:
-            if _names_a_file(target) and f"{place}.md" not in files:
-                more = f"; {other} does" if (other := files.like(place)) else ""
-                yield link.line, f"the link to `{written}` leads nowhere: {place} does not exist{more}"
-        elif anchor and is_markdown(place):
-            anchors = page.anchors if place == path else read(files.text(place) or "").anchors
-            if not _has(anchors, plain(anchor)):
-                yield link.line, f"the link to `{written}` names a heading that {place} does not have"
+        location = "" if location == "." else location
+        if location not in files:
+            if _names_a_file(target) and f"{location}.md" not in files:
+                more = f"; {other} does" if (other := files.like(location)) else ""
+                yield link.line, f"the link to `{written}` leads nowhere: {location} does not exist{more}"
+        elif anchor and is_markdown(location):
+            anchors = page.anchors if location == path else read(files.text(location) or "").anchors
+            if not _has(anchors, simplify_anchor(anchor)):
+                yield link.line, f"the link to `{written}` names a heading that {location} does not have"
 
 
 def _names_a_file(target: str) -> bool:
@@ -165,11 +165,13 @@ def _lines_of(path: str, block: Piece, files: Files) -> Iterator[tuple[int, tupl
                 return
             cloned = cloned or words[:2] == ["git", "clone"]
             if words[:1] == ["cd"]:
-                place = posixpath.normpath(words[1]) if len(words) == 2 else ""
-                known = tuple(each for each in (posixpath.join(one, place) for one in folders) if each in files.folders)
-                if not known and not cloned:
+                target = posixpath.normpath(words[1]) if len(words) == 2 else ""
+                existing = tuple(
+                    each for each in (posixpath.join(folder, target) for folder in folders) if each in files.folders
+                )
+                if not existing and not cloned:
                     return
-                folders = known or folders
+                folders = existing or folders
             elif words:
                 yield at, folders, words
 
@@ -182,7 +184,7 @@ def _python(words: list[str], folders: tuple[str, ...], around: str, files: File
     if not script.endswith(".py") or script.startswith(("-", "/", "~")) or _MADE_UP.search(script) or script in around:
         return ""
     places = [posixpath.normpath(posixpath.join(folder, script)) for folder in folders]
-    if any(place in files or place.startswith("..") for place in places) or re.search(r"[<>{}$*]", script):
+    if any(location in files or location.startswith("..") for location in places) or re.search(r"[<>{}$*]", script):
         return ""
     more = f"; {other} does" if (other := files.like(places[0])) else ""
     return f"the script `{script}` does not exist{more}"
@@ -204,14 +206,14 @@ def _module(name: str, folders: tuple[str, ...], files: Files) -> str:
 
 def _spans(path: str, page: Page, files: Files) -> _Wrong:
     for span in page.spans:
-        if found := _DOTTED.fullmatch(span.text):
-            if wrong := _name(path, found[1], files):
+        if match := _DOTTED.fullmatch(span.text):
+            if wrong := _name(path, match[1], files):
                 yield span.line, wrong
         elif _FILE.fullmatch(span.text) and not _MADE_UP.search(span.text):
-            place = posixpath.normpath(span.text)
-            here = posixpath.normpath(posixpath.join(posixpath.dirname(path), place))
-            known = place in files or here in files or any(each.endswith(f"/{place}") for each in files.paths)
-            if not known and (other := files.like(place)):
+            location = posixpath.normpath(span.text)
+            here = posixpath.normpath(posixpath.join(posixpath.dirname(path), location))
+            exists = location in files or here in files or any(each.endswith(f"/{location}") for each in files.paths)
+            if not exists and (other := files.like(location)):
                 yield span.line, f"the file `{span.text}` does not exist; {other} does"
 
 
@@ -243,12 +245,12 @@ def _list_defined(text: str) -> frozenset[str] | None:
     tree = parse_quietly(text)
     if tree is None:
         return None
-    found = set[str]()
+    names = set[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
-            found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+            names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.Name | ast.Attribute):
-            found.add(node.id if isinstance(node, ast.Name) else node.attr)
-    return None if found & {"*", "__getattr__", "globals", "setattr"} else frozenset(found)
+            names.add(node.id if isinstance(node, ast.Name) else node.attr)
+    return None if names & {"*", "__getattr__", "globals", "setattr"} else frozenset(names)

@@ -34,8 +34,8 @@ def run(blocks: list[dict[str, Any]], at: int) -> None:
     """Run one example of a page; those above it that no test is for run first, whatever becomes of them."""
     here = blocks[at]
     for folder in ("", "src", "lib", *here["roots"]):
-        if (place := str(Path(folder).resolve())) not in sys.path:
-            sys.path.append(place)
+        if (location := str(Path(folder).resolve())) not in sys.path:
+            sys.path.append(location)
     for before in blocks[:at]:
         if before["page"] == here["page"] and not before["done"]:
             before["done"] = True
@@ -67,8 +67,8 @@ def _work(block: dict[str, Any]) -> str:
 
 def _space(page: str) -> types.ModuleType:
     if page not in _SPACES:
-        made = types.ModuleType(f"page_{len(_SPACES)}")
-        _SPACES[page] = sys.modules[made.__name__] = made
+        module = types.ModuleType(f"page_{len(_SPACES)}")
+        _SPACES[page] = sys.modules[module.__name__] = module
     return _SPACES[page]
 
 
@@ -95,12 +95,12 @@ def _module(names: list[str], path: str) -> types.ModuleType:
     why: BaseException = ImportError(f"no module at {path}")
     for name in names:
         try:
-            found = importlib.import_module(name)
+            module = importlib.import_module(name)
         except ImportError as error:
             why = error
             continue
-        if Path(found.__file__ or "/").resolve() == Path(path).resolve():
-            return found
+        if Path(module.__file__ or "/").resolve() == Path(path).resolve():
+            return module
     pytest.skip(f"{path} cannot be imported: {why}")
 
 
@@ -108,18 +108,22 @@ def _describe_error(error: BaseException, block: dict[str, Any]) -> str:
     """Describe an exception that speaks against the documentation; skips where it may say nothing."""
     if isinstance(error, pytest.skip.Exception):
         raise error
-    said = f"{type(error).__name__}: {error}"
+    description = f"{type(error).__name__}: {error}"
     if isinstance(error, Late):
         pytest.skip(f"it does not end within {BLOCK_S} s")
     if isinstance(error, ImportError):
         top = (error.name or "").partition(".")[0]
-        return f"raises {said}" if top and _is_ours(top) else pytest.skip(f"it needs more than there is: {said}")
+        return (
+            f"raises {description}"
+            if top and _is_ours(top)
+            else pytest.skip(f"it needs more than there is: {description}")
+        )
     frames = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
     inside = [name for name in frames if name == block["page"] or name.startswith("<doctest") or _lies_in_tree(name)]
     if isinstance(error, _ELSEWHERE) or not inside or frames[-1] != inside[-1]:
-        pytest.skip(f"it needs more than there is: {said}")
-    told = [line for line in block["text"].split("\n") if type(error).__name__ in line or "rais" in line.lower()]
-    return pytest.skip(f"it says itself that it raises: {said}") if told else f"raises {said}"
+        pytest.skip(f"it needs more than there is: {description}")
+    mentions = [line for line in block["text"].split("\n") if type(error).__name__ in line or "rais" in line.lower()]
+    return pytest.skip(f"it says itself that it raises: {description}") if mentions else f"raises {description}"
 
 
 def _is_ours(top: str) -> bool:
@@ -128,8 +132,8 @@ def _is_ours(top: str) -> bool:
 
 
 def _lies_in_tree(name: str) -> bool:
-    place = Path(name).resolve()
-    return place.is_relative_to(Path.cwd()) and place != Path(__file__).resolve()
+    path = Path(name).resolve()
+    return path.is_relative_to(Path.cwd()) and path != Path(__file__).resolve()
 
 
 def _late(*_: object) -> None:

@@ -36,7 +36,7 @@ class Page:
     anchors: frozenset[str] = frozenset()
 
 
-def plain(anchor: str) -> str:
+def simplify_anchor(anchor: str) -> str:
     """An anchor without what sites spell in different ways: case, hyphens, other signs."""
     return _PLAIN.sub("", anchor).casefold()
 
@@ -51,15 +51,19 @@ def read(text: str) -> Page:
             blocks.append(Piece(line=line, text=token.content, info=(token.info.split() or [""])[0].casefold()))
         elif token.type == "html_block":
             html.append(Piece(line=line, text=token.content))
-            anchors |= {plain(name) for name in _ANCHOR.findall(token.content)}
+            anchors |= {simplify_anchor(name) for name in _ANCHOR.findall(token.content)}
         elif token.type == "inline":
-            anchors |= {plain("".join(child.content for child in token.children or ()))} if heads else set()
+            anchors |= {simplify_anchor("".join(child.content for child in token.children or ()))} if heads else set()
             for at, child in _lines(token, line):
                 target = child.attrGet("href") or child.attrGet("src") if child.type in {"link_open", "image"} else None
                 links += [Piece(line=at, text=str(target))] if target else []
                 spans += [Piece(line=at, text=child.content)] if child.type == "code_inline" else []
                 html += [Piece(line=at, text=child.content)] if child.type == "html_inline" else []
-                anchors |= {plain(name) for name in _ANCHOR.findall(child.content)} if "html" in child.type else set()
+                anchors |= (
+                    {simplify_anchor(name) for name in _ANCHOR.findall(child.content)}
+                    if "html" in child.type
+                    else set()
+                )
         heads = token.type == "heading_open"
     return Page(
         links=tuple(links),

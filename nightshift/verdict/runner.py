@@ -81,8 +81,8 @@ class _Both:
     def failures(self) -> tuple[Failure, ...]:
         """The failures that count."""
         aside, native = set(self.excused), self.native
-        told = tuple(one for one in native.failures if one.id not in aside)
-        return told or ((native.describe_exit(),) if native.tests is None and native.exit_code else ())
+        counted = tuple(failure for failure in native.failures if failure.id not in aside)
+        return counted or ((native.describe_exit(),) if native.tests is None and native.exit_code else ())
 
 
 class SuiteRunner(Suite):
@@ -236,30 +236,30 @@ class SuiteRunner(Suite):
         if job.documents or job.command:
             return await self._of_tests(job)
         both = await self._run_both(job, await self._runs.plan(job))
-        found = Found(findings=tuple(gone.find_changed(both.native, both.base)))
-        return self._verdict(both, both.judge(found.findings), found)
+        outcome = Found(findings=tuple(gone.find_changed(both.native, both.base)))
+        return self._verdict(both, both.judge(outcome.findings), outcome)
 
     async def _ran(self, job: SuiteJob, planned: Plan) -> Verdict:
         """Judge by a plan that has something to run."""
         both = await self._run_both(job, planned)
-        found, decided, native = Found(), both.judge(), both.native
+        outcome, decided, native = Found(), both.judge(), both.native
         best = decided.label
         if decided.passed and decided.label is not Label.DOUBTFUL:
             taken = Taken(cpu_s=native.cpu_s, wall_s=native.wall_s)
             await asyncio.to_thread(self._runs.times.learn, planned, taken)
             search = Search(job=job, planned=planned, native=native, base=both.base)
-            found = await search.run(self._runs, self._asker)
-            decided = both.judge(found.findings)
-        weak = _list_weak(found.findings, planned, native) if decided.passed else ()
-        keeps_behaviour = _keeps_behaviour(found.findings, planned, native)
+            outcome = await search.run(self._runs, self._asker)
+            decided = both.judge(outcome.findings)
+        weak = _list_weak(outcome.findings, planned, native) if decided.passed else ()
+        keeps_behaviour = _keeps_behaviour(outcome.findings, planned, native)
         if weak and not (job.told_weak or (job.keeps_behaviour and keeps_behaviour)):
             # They are written once more before they count as what they are.
-            decided = replace(decided, passed=False, label=best, reason=_first_reason(found.findings, planned))
+            decided = replace(decided, passed=False, label=best, reason=_first_reason(outcome.findings, planned))
         elif decided.label is Label.DOUBTFUL and keeps_behaviour:
             decided = replace(decided, label=Label.BEHAVIOUR_KEPT, reason=both.judge().reason)
         notes = ("nothing was added: the tests of the base judge it",) if job.takes_away else ()
         decided = replace(decided, notes=(*decided.notes, *notes))
-        return self._verdict(both, decided, found, () if decided.passed else weak)
+        return self._verdict(both, decided, outcome, () if decided.passed else weak)
 
     async def _run_both(self, job: SuiteJob, planned: Plan) -> _Both:
         """The run with the change and the one without; a test that fails now and passed then runs once more alone."""
@@ -271,7 +271,7 @@ class SuiteRunner(Suite):
             native = native.with_second_look(await self._runs.run(job, again, alone=True), failed)
         return _Both(job=job, planned=planned, native=native, base=base, brought=_list_judging(job, planned, native))
 
-    def _verdict(self, both: _Both, decided: Judgement, found: Found, weak: tuple[str, ...] = ()) -> Verdict:
+    def _verdict(self, both: _Both, decided: Judgement, outcome: Found, weak: tuple[str, ...] = ()) -> Verdict:
         planned, native, results = both.planned, both.native, both.results
         return Verdict(
             passed=decided.passed,
@@ -281,12 +281,12 @@ class SuiteRunner(Suite):
                 sandbox=self._runs.sandbox.name,
                 label=decided.label,
                 ids=tuple(case.id for case in results),
-                twins=found.copies_failed,
+                twins=outcome.copies_failed,
                 complete=planned.closure is None,
                 python=native.python or self._runs.runtime.version,
                 dropped=planned.dropped,
-                notes=tuple(dict.fromkeys((*native.notes, *decided.notes, *found.notes))),
-                mutants=found.mutants,
+                notes=tuple(dict.fromkeys((*native.notes, *decided.notes, *outcome.notes))),
+                mutants=outcome.mutants,
                 suites={file.path: file.role.value for file in planned.files},
             ),
             results=results,
@@ -331,7 +331,9 @@ def _list_judging(job: SuiteJob, planned: Plan, native: NativeRun) -> frozenset[
     if job.given or not job.command:
         return brought
     task = environment.Task(words=job.asked or "", modules=list_modules(job.base))
-    excused = {one.id for one in native.failures if job.asked is not None and environment.is_to_blame(one, task)}
+    excused = {
+        failure.id for failure in native.failures if job.asked is not None and environment.is_to_blame(failure, task)
+    }
     return brought | (native.failed - excused)
 
 
@@ -343,22 +345,22 @@ def _with_unreached(reason: str, native: NativeRun) -> str:
 _WEAK = frozenset({FindingKind.GREEN_BEFORE, FindingKind.HOLLOW, FindingKind.COPY, FindingKind.IDLE})
 
 
-def _list_weak(found: Sequence[Finding], planned: Plan, native: NativeRun) -> tuple[str, ...]:
+def _list_weak(findings: Sequence[Finding], planned: Plan, native: NativeRun) -> tuple[str, ...]:
     """The agent's tests that prove nothing; all of a file where it is the file that does."""
     own = {file.path for file in planned.files if file.role is Role.OWN}
-    weak = {one.where for one in found if one.kind in _WEAK and file_of(one.where) in own}
+    weak = {finding.where for finding in findings if finding.kind in _WEAK and file_of(finding.where) in own}
     tests = (case.id for case in native.tests or ())
     return tuple(test for test in tests if bare(test) in weak or file_of(test) in weak)
 
 
-def _first_reason(found: Sequence[Finding], planned: Plan) -> str:
+def _first_reason(findings: Sequence[Finding], planned: Plan) -> str:
     own = {file.path for file in planned.files if file.role is Role.OWN}
-    return next(one.says for one in found if one.kind in _WEAK and file_of(one.where) in own)
+    return next(finding.says for finding in findings if finding.kind in _WEAK and file_of(finding.where) in own)
 
 
-def _keeps_behaviour(found: Sequence[Finding], planned: Plan, native: NativeRun) -> bool:
+def _keeps_behaviour(findings: Sequence[Finding], planned: Plan, native: NativeRun) -> bool:
     """Tell whether nothing but green tests of the agent's own speaks against a change that tests of the base reach."""
-    kinds = {one.kind for one in found if one.kind in DOUBTS}
+    kinds = {finding.kind for finding in findings if finding.kind in DOUBTS}
     return kinds == {FindingKind.GREEN_BEFORE} and _reaches_base(planned, native)
 
 

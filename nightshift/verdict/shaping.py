@@ -84,9 +84,9 @@ def failure(nodeid: str, fault: Fault, output: str, texts: Texts, *, collecting:
 def distinct(failures: Iterable[Failure]) -> tuple[Failure, ...]:
     """At most ten failures that differ, those that hide others first."""
     seen: dict[tuple[str, str, str], Failure] = {}
-    for found in failures:
-        seen.setdefault((found.kind, found.frame, "" if found.frame else found.message), found)
-    ordered = sorted(seen.values(), key=lambda found: not _hides_others(found.kind))
+    for failure in failures:
+        seen.setdefault((failure.kind, failure.frame, "" if failure.frame else failure.message), failure)
+    ordered = sorted(seen.values(), key=lambda failure: not _hides_others(failure.kind))
     return tuple(ordered[:MAX_FAILURES])
 
 

@@ -88,8 +88,8 @@ class ShellRunner(Shell):
         answer = read_command(result, key)
         if answer is None:  # killed with all that it held, or by a limit of the sandbox itself
             ended = Ended.KILLED if result.ended is Ended.EXITED else result.ended
-            said = print_output(result.stderr.decode("utf-8", "replace"), self._mask)
-            return ShellResult(exit_code=_SIGKILL, ended=ended, output=said, duration_s=result.duration_s)
+            output = print_output(result.stderr.decode("utf-8", "replace"), self._mask)
+            return ShellResult(exit_code=_SIGKILL, ended=ended, output=output, duration_s=result.duration_s)
         faults = dict(_faults(answer, job))
         others = {line(path, self._mask): line(why, self._mask) for path, why in {**answer.dropped, **faults}.items()}
         return ShellResult(
@@ -116,15 +116,15 @@ def _output(answer: CommandAnswer, mask: Mask) -> str:
 
 def _faults(answer: CommandAnswer, job: ShellJob) -> Iterator[tuple[str, str]]:
     """Files that came back under a path that no change may have, with the reason."""
-    closed, known = job.base.unwritable(), job.base.entries()
+    closed, entries = job.base.unwritable(), job.base.entries()
     ignored = _read_ignore_rules(answer, job)
     for path in answer.files:
         if why := path_fault(path):
             yield path, why
-        elif path not in known and path not in job.change and path not in job.tests and ignored.ignore(path):
+        elif path not in entries and path not in job.change and path not in job.tests and ignored.ignore(path):
             yield path, f"is ignored by {NAME}"
-        elif found := at_or_below((path,), closed):
-            yield path, f"lies at or below {found[1]!r}, a link or a submodule"
+        elif conflict := at_or_below((path,), closed):
+            yield path, f"lies at or below {conflict[1]!r}, a link or a submodule"
 
 
 def _read_ignore_rules(answer: CommandAnswer, job: ShellJob) -> IgnoreRules:
@@ -149,7 +149,7 @@ def _stage_command(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged
     below = trees.get(job.base).below(over.digests, [path for path, text in over_texts.items() if text is None])
     files = [(path, size) for path, size, _ in (*below.packed.index, *over.index)]
     key = secrets.token_bytes(32)
-    told: dict[str, object] = {
+    instructions: dict[str, object] = {
         "key": key.hex(),
         "files": files,
         "gone": below.gone,
@@ -166,7 +166,7 @@ def _stage_command(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged
         argv=runtime.argv(COMMANDS),
         mounts=runtime.mounts_for(COMMANDS),
         layers=below.layers,
-        stdin=message(told, below.packed, over),
+        stdin=message(instructions, below.packed, over),
         answers=True,
         limits=services.limit(_limits(job, runtime, [size for _, size in files]), runtime),
     )

@@ -97,9 +97,9 @@ def _modes(plan: Plan, base: Tree, digests: Collection[str]) -> dict[str, object
     if plan.closure is not None or not isinstance(base, Linked):
         return {"links": [], "programs": []}
     links = base.links().items()
-    told = [(path, posixpath.relpath(target, posixpath.dirname(path) or ".")) for path, target in links]
+    relative_links = [(path, posixpath.relpath(target, posixpath.dirname(path) or ".")) for path, target in links]
     return {
-        "links": sorted(each for each in told if each[0] not in digests),
+        "links": sorted(each for each in relative_links if each[0] not in digests),
         "programs": sorted(base.programs() & set(digests)),
     }  # fmt: skip
 

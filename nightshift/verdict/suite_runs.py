@@ -100,7 +100,9 @@ class SuiteRuns:
 
     async def planned(self, job: SuiteJob) -> Plan:
         """Return the last plan of this very job, or make one."""
-        return next((made for known, made in reversed(self._planned) if known is job), None) or await self.plan(job)
+        return next(
+            (job_plan for planned_job, job_plan in reversed(self._planned) if planned_job is job), None
+        ) or await self.plan(job)
 
     def time(self, job: SuiteJob) -> TimeLimit:
         """How long a run of a job may take."""
@@ -114,18 +116,18 @@ class SuiteRuns:
         Raises:
             SandboxError: nothing could be run.
         """
-        whole = self.time(job)
-        short = self.times.limit(planned, whole)
+        owner_limit = self.time(job)
+        short = self.times.limit(planned, owner_limit)
         run = await self._report(job, planned, short)
         if run.is_late:
-            run = await self._report(job, planned, whole, alone=True)
-        found, left = read_run(run), run.left
-        while left and not found.stopped:
-            more = await self._report(job, plan.rest(planned, left), whole)
+            run = await self._report(job, planned, owner_limit, alone=True)
+        native_run, left = read_run(run), run.left
+        while left and not native_run.stopped:
+            more = await self._report(job, plan.rest(planned, left), owner_limit)
             if len(more.left) >= len(left):
                 raise SandboxError("a run of tests began none of the files that were left for it")
-            found, left = _join(found, read_run(more)), more.left
-        return found
+            native_run, left = _join(native_run, read_run(more)), more.left
+        return native_run
 
     async def run(
         self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False
@@ -234,8 +236,8 @@ class SuiteRuns:
         key = (job.base.commit, _digest({**job.start, **job.own}), job.environment, *_packages(job))
         if key not in self._red:
             unchanged = replace(job, change={}, given={}, command=(), regression=())
-            found = await self.settle(unchanged, plan.tests_alone(await self.plan(unchanged)))
-            self._red[key] = bool(found.stopped) or len(found.passed) < len(found.tests or ())
+            native_run = await self.settle(unchanged, plan.tests_alone(await self.plan(unchanged)))
+            self._red[key] = bool(native_run.stopped) or len(native_run.passed) < len(native_run.tests or ())
             while len(self._red) > REMEMBERED:
                 self._red.popitem(last=False)
         return self._red[key]

@@ -50,13 +50,13 @@ class Taken:
 class TimeLimit:
     """The limit of a run. `learned` is the longest passing run of the suite, where that made it shorter.
 
-    `whole` tells that it is the owner's limit.
+    `is_owner_limit` tells that it is the owner's limit.
     """
 
     cpu_s: float
     idle_s: float
     wall_s: float
-    whole: bool = True
+    is_owner_limit: bool = True
     learned: Taken | None = None
 
     @classmethod
@@ -69,7 +69,7 @@ class TimeLimit:
         if cpu_s >= self.cpu_s:
             return self
         idle_s = self.idle_s if idle_s is None else min(self.idle_s, idle_s)
-        return replace(self, cpu_s=cpu_s, idle_s=idle_s, whole=False, learned=learned)
+        return replace(self, cpu_s=cpu_s, idle_s=idle_s, is_owner_limit=False, learned=learned)
 
 
 class SuiteTimes:
@@ -83,13 +83,13 @@ class SuiteTimes:
         self._due, self._write_at = False, -math.inf
         self._longest = OrderedDict[str, Taken](_read(path) if path else ())
 
-    def limit(self, planned: Plan, whole: TimeLimit) -> TimeLimit:
+    def limit(self, planned: Plan, owner_limit: TimeLimit) -> TimeLimit:
         """Return the limit for the first run of a suite."""
-        known = self._longest.get(_key(planned))
-        if known is None:
-            return whole.at_most(FIRST_S + sum(len(file.text) for file in planned.files) // LENGTH)
-        cpu_s, idle_s = (max(SHORTEST_S, FACTOR * seconds) for seconds in (known.cpu_s, known.wall_s))
-        return whole.at_most(cpu_s, known, idle_s)
+        earlier = self._longest.get(_key(planned))
+        if earlier is None:
+            return owner_limit.at_most(FIRST_S + sum(len(file.text) for file in planned.files) // LENGTH)
+        cpu_s, idle_s = (max(SHORTEST_S, FACTOR * seconds) for seconds in (earlier.cpu_s, earlier.wall_s))
+        return owner_limit.at_most(cpu_s, earlier, idle_s)
 
     def learn(self, planned: Plan, taken: Taken) -> None:
         """Note a passing run. May write the file if that changes a limit by much: call it in a thread.
@@ -98,14 +98,14 @@ class SuiteTimes:
         they are written at most every `EVERY_S` seconds: on a busy machine the suite of every task takes its time.
         """
         key = _key(planned)
-        known = self._longest.get(key)
-        longest = max((taken, known or taken), key=lambda one: one.cpu_s)
-        wall_s = max(taken.wall_s, known.wall_s if known else 0.0)
+        earlier = self._longest.get(key)
+        longest = max((taken, earlier or taken), key=lambda usage: usage.cpu_s)
+        wall_s = max(taken.wall_s, earlier.wall_s if earlier else 0.0)
         self._longest[key] = Taken(cpu_s=longest.cpu_s, wall_s=wall_s)
         self._longest.move_to_end(key)
         while len(self._longest) > _MOST:
             self._longest.popitem(last=False)
-        before = known or Taken(cpu_s=0.0, wall_s=0.0)
+        before = earlier or Taken(cpu_s=0.0, wall_s=0.0)
         self._due |= FACTOR * max(taken.cpu_s - before.cpu_s, taken.wall_s - before.wall_s) > SHORTEST_S
         if self._path and self._due and self._now() >= self._write_at:
             self._due, self._write_at = False, self._now() + EVERY_S
@@ -126,11 +126,11 @@ def _key(planned: Plan) -> str:
 
 
 def _read(path: Path) -> Iterable[tuple[str, Taken]]:
-    found = kept.read(path, _Kept, _WHAT)
-    rows = found.suites.items() if found and found.version == _VERSION else ()
+    stored = kept.read(path, _Kept, _WHAT)
+    rows = stored.suites.items() if stored and stored.version == _VERSION else ()
     return [(key, taken) for key, taken in rows if 0 <= taken.cpu_s < math.inf and 0 <= taken.wall_s < math.inf]
 
 
 def _write(path: Path, longest: OrderedDict[str, Taken]) -> None:
-    rows = {key: {"cpu_s": round(one.cpu_s, 2), "wall_s": round(one.wall_s, 2)} for key, one in longest.items()}
+    rows = {key: {"cpu_s": round(taken.cpu_s, 2), "wall_s": round(taken.wall_s, 2)} for key, taken in longest.items()}
     kept.write(path, {"version": _VERSION, "suites": rows}, _WHAT)

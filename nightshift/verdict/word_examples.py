@@ -122,10 +122,10 @@ class _Words:
             start = self._text.rfind("\n", 0, match.start()) + 1
             lead = self._text[start : match.start()]
             prompted = _PROMPT.fullmatch(lead) is not None
-            found = self._read_result(end) or (self._read_output(end) if prompted else None)
-            if found is None or "\\\\" in self._text[match.start() : found[1]]:
+            result = self._read_result(end) or (self._read_output(end) if prompted else None)
+            if result is None or "\\\\" in self._text[match.start() : result[1]]:
                 continue
-            expect, stop, sign = found
+            expect, stop, sign = result
             if _is_signature(call, expect, sign):
                 continue
             if self._is_claim(match.start(), start, lead, stop, prompted=prompted):
@@ -246,10 +246,10 @@ def _find_closing(text: str, at: int) -> int | None:
 
 def _find_literal_end(text: str, at: int) -> int | None:
     """The place after the literal that begins at a place."""
-    if found := _STRING.match(text, at) or _ATOM.match(text, at):
-        return found.end()
-    made = _MADE.match(text, at)
-    at = made.end() if made else at
+    if match := _STRING.match(text, at) or _ATOM.match(text, at):
+        return match.end()
+    constructor = _MADE.match(text, at)
+    at = constructor.end() if constructor else at
     return _find_closing(text, at) if text[at : at + 1] in _BRACKETS else None
 
 

@@ -115,12 +115,14 @@ class _Reader:
             return
         first, end = match.start() == 0, match.end()
         took = self._read_name(match["quoted"], kind, end, verb=match["verb"].lower(), first=first)
-        while took and (more := _NEXT.match(self._text, end)) and (found := _read_kind(more["between"])) is not None:
+        while (
+            took and (more := _NEXT.match(self._text, end)) and (next_kind := _read_kind(more["between"])) is not None
+        ):
             end = more.end()
-            took = self._read_name(more["quoted"], found or kind, end, first=first)
+            took = self._read_name(more["quoted"], next_kind or kind, end, first=first)
         if took == "file" and (more := _WITH.match(self._text, end)):
-            found = _read_kind(more["between"])
-            took = self._read_name(more["quoted"], found, more.end()) if found is not None else ""
+            next_kind = _read_kind(more["between"])
+            took = self._read_name(more["quoted"], next_kind, more.end()) if next_kind is not None else ""
         elif took == "code" and (more := _IN_FILE.match(self._text, end)):
             self._read_name(more["quoted"], "file", more.end())
 

@@ -94,8 +94,8 @@ def _find_missing(job: SuiteJob, words: str, examples: Sequence[Example]) -> Ite
     for name in asked.defined:
         if not after.defines(name):
             example = next((each for each in examples if each.name.rpartition(".")[2] == name), None)
-            said = f"say {example.text}" if example else f"ask for {name}"
-            yield f"the words of the task {said}; {name} is not defined anywhere"
+            request = f"say {example.text}" if example else f"ask for {name}"
+            yield f"the words of the task {request}; {name} is not defined anywhere"
     for name in asked.mentioned:
         if not after.mentions(name):
             yield f"the words of the task ask for {name}; it occurs nowhere"
@@ -140,8 +140,8 @@ def _defines(path: str, text: str, name: str) -> bool:
         return False
     if path.endswith(".py"):
         return name in text and name in find_bound(text)
-    plain = name.replace("_", "").casefold()  # `slugify_text` is `SlugifyText` in Go
-    return any(word.replace("_", "").casefold() == plain for word in re.findall(r"\w+", text))
+    folded_name = name.replace("_", "").casefold()  # `slugify_text` is `SlugifyText` in Go
+    return any(word.replace("_", "").casefold() == folded_name for word in re.findall(r"\w+", text))
 
 
 # --- examples
@@ -163,7 +163,7 @@ def _resolve(job: SuiteJob, words: str, examples: Sequence[Example], roots: Sequ
     for example in examples:
         if (example.args, example.kwargs) in tested:
             continue
-        places = next((found for each in defined if (found := _find_places(example.name, each))), [])
+        places = next((named_places for each in defined if (named_places := _find_places(example.name, each))), [])
         module = _name_module(places[0], roots) if len(places) == 1 else ""
         if module:
             name = example.name.rpartition(".")[2]
@@ -228,12 +228,16 @@ async def _weigh_calls(job: SuiteJob, calls: Sequence[_Call], asker: Asker) -> t
     keys = {call.key for call in wrong}
     asked = [call for call in calls if call.key in keys]
     before = await asker.call(replace(job, change={}), [call.case for call in asked])
-    known = {call for call, reply in zip(asked, before, strict=True) if weigh(call.case, reply) is Finding.RIGHT}
-    answered = {call.key for call in right - known}  # the words say two things of it, and the change does one of them
+    answered_before = {
+        call for call, reply in zip(asked, before, strict=True) if weigh(call.case, reply) is Finding.RIGHT
+    }
+    answered = {
+        call.key for call in right - answered_before
+    }  # the words say two things of it, and the change does one of them
     unmet = [
         f"the words of the task say {call.example.text}; the change gives {text}"
         for call, text in wrong.items()
-        if call not in known and call.key not in answered
+        if call not in answered_before and call.key not in answered
     ]
     return tuple(unmet), len(right)
 

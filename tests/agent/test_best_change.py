@@ -32,7 +32,7 @@ def judged(passed: int, failed: int, *, good: bool = False, sandbox: str = "bubb
         passed=good,
         reason="",
         evidence=Evidence(tree="t", sandbox=sandbox, label=Label.TESTS_PASSED),
-        results=tuple(CaseResult(id=f"t::{n}", result=one) for n, one in enumerate(results)),
+        results=tuple(CaseResult(id=f"t::{n}", result=result) for n, result in enumerate(results)),
     )
 
 

@@ -31,7 +31,7 @@ class WordGate:
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         self.jobs.append(job)
-        found = [
+        findings = [
             Finding(
                 rule=self.rule, severity=self.severity, path=path, line=number, message="do without", argv=("a", "b")
             )
@@ -40,7 +40,7 @@ class WordGate:
             if self.word in line
         ]
         asks = tuple(ask for ask in self.asks if ask.subject not in job.granted)
-        return ChangeCheckReport(findings=tuple(found), asks=asks, packages=self.packages)
+        return ChangeCheckReport(findings=tuple(findings), asks=asks, packages=self.packages)
 
 
 def bench_with(*checks: WordGate, codings: tuple[str, ...] = (RIGHT,), tests: list[str] | None = None) -> Bench:

@@ -137,8 +137,8 @@ async def test_what_loses_more_than_the_contradiction_is_left_out_and_told(judge
     bench = replace(bench_for(judge, *[sent] * 4), wrote={PATH})
     end = await bench.run(case_for(TASK, iterations=1))
     assert end.phase is P.ABANDON
-    told = next(step.state.feedback for step in reversed(bench.steps) if step.outcome is Outcome.REDO)
-    assert why in told
+    feedback = next(step.state.feedback for step in reversed(bench.steps) if step.outcome is Outcome.REDO)
+    assert why in feedback
 
 
 async def test_a_test_that_still_passes_stays_and_costs_nothing(judge: Judge) -> None:
@@ -182,13 +182,15 @@ async def test_an_owner_is_asked_once_whether_tests_go_with_what_they_test(judge
     done = await bench.run(case_for(REMOVE, granted=frozenset({ask.subject})), going_on)
     assert (done.phase, done.iteration, done.removed_tests) == (P.COMMIT, 1, (OF_CART,)), done.feedback
     assert done.verdict is not None
-    assert {one.id.partition("::")[0] for one in done.verdict.results} == {PATH}, "the tests that are left judge it"
+    assert {result.id.partition("::")[0] for result in done.verdict.results} == {PATH}, (
+        "the tests that are left judge it"
+    )
     assert bench.model.phases == [P.PLANNING, P.CODING]
     text = message_for(case_for(REMOVE).task, done).text()
     assert f"Existing tests were removed with what they tested: {OF_CART}" in " ".join(text.split())
     assert f"Removed-Tests: {OF_CART}" in text
-    kept = await bench.run(case_for(REMOVE, denied=frozenset({ask.subject}), iterations=1), going_on)
-    assert (kept.phase, kept.removed_tests) == (P.ABANDON, ())
+    ended = await bench.run(case_for(REMOVE, denied=frozenset({ask.subject}), iterations=1), going_on)
+    assert (ended.phase, ended.removed_tests) == (P.ABANDON, ())
 
 
 async def test_a_yes_to_a_removal_is_for_the_text_that_goes(judge: Judge) -> None:
@@ -250,8 +252,8 @@ async def test_tests_of_what_stays_are_not_removed(judge: Judge, words: str, rep
     bench = replace(removing(judge, reply, {**SHOP, OF_CART: tests}, TESTING=[TRUE] * 9), wrote={OF_CART})
     end = await bench.run(case_for(words, iterations=1))
     assert not end.removed_tests
-    told = [step.state.feedback for step in bench.steps if step.outcome is Outcome.REDO]
-    assert any(why in one for one in told), (told, end.phase)
+    feedbacks = [step.state.feedback for step in bench.steps if step.outcome is Outcome.REDO]
+    assert any(why in feedback for feedback in feedbacks), (feedbacks, end.phase)
 
 
 async def test_the_tests_of_what_stays_remain_where_the_others_are_taken_out(judge: Judge) -> None:

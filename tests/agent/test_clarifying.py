@@ -36,7 +36,7 @@ READ = {
 
 
 def bench(*clarifying: object) -> Bench:
-    texts = [one if isinstance(one, str) else json.dumps(one) for one in clarifying]
+    texts = [reply if isinstance(reply, str) else json.dumps(reply) for reply in clarifying]
     return Bench(model_for(CODE, CLARIFYING=texts, TESTING=[OWN]))
 
 
@@ -133,8 +133,8 @@ def test_words_that_say_neither_are_vague(words: str) -> None:
 
 
 def test_longer_words_are_clearer_up_to_a_dozen() -> None:
-    told = [clarity(parse_spec({"description": " ".join(["word"] * count)})) for count in (1, 6, 12, 40)]
-    assert told == [0.01, 0.07, 0.15, 0.15]
+    clarities = [clarity(parse_spec({"description": " ".join(["word"] * count)})) for count in (1, 6, 12, 40)]
+    assert clarities == [0.01, 0.07, 0.15, 0.15]
 
 
 def test_a_task_that_is_just_clear_enough_is_not_read_and_nought_turns_it_off() -> None:
@@ -142,5 +142,5 @@ def test_a_task_that_is_just_clear_enough_is_not_read_and_nought_turns_it_off() 
     assert clarity(vaguest.task.spec) == 0.0
     assert not is_wanted(vaguest, 0.0)
     assert is_wanted(vaguest, 0.1)
-    told = case_for("word " * 12)
-    assert (is_wanted(told, 0.15), is_wanted(told, 0.16)) == (False, True)
+    case = case_for("word " * 12)
+    assert (is_wanted(case, 0.15), is_wanted(case, 0.16)) == (False, True)

@@ -27,7 +27,7 @@ async def test_a_reply_without_files_is_asked_for_again_within_the_try(useless: 
     work = await bench.run(case_for(tests=TESTS))
     assert (work.phase, work.iteration) == (P.COMMIT, 1)
     assert bench.model.phases == CODING_TWICE
-    assert [request.place for request in bench.model.requests][1:] == [(7, 1, 1, 0), (7, 1, 1, 1)]
+    assert [request.reply_key for request in bench.model.requests][1:] == [(7, 1, 1, 0), (7, 1, 1, 1)]
     assert "begin complaints" in bench.model.requests[2].messages[-1].text
 
 
@@ -189,7 +189,7 @@ async def go_on(bench: Bench, case: AttemptContext, held: AttemptState, answer: 
     """The attempt when its owner has answered what it asked; he agrees where he says nothing."""
     (subject,) = (ask.subject for ask in held.asks)
     assert held.held_in is not None
-    yes, no = (frozenset({subject} if said else ()) for said in (answer, not answer))
+    yes, no = (frozenset({subject} if is_granted else ()) for is_granted in (answer, not answer))
     decided = replace(case, granted=yes, denied=no, answers={subject: answer} if answer else {})
     return await bench.run(decided, replace(held, phase=held.held_in, held_in=None, asks=()))
 
@@ -276,13 +276,13 @@ async def test_files_of_the_owner_are_the_start_and_an_unnamed_block_is_the_only
 
 async def test_the_edit_form_is_taught_where_it_is_wanted() -> None:
     long = {"add.py": "# filler\n" * 500 + "def add(a, b):\n    return a - b\n"}
-    whole = block("add.py", "def add(a, b):\n    return a + b\n")
+    file_block = block("add.py", "def add(a, b):\n    return a + b\n")
     for settings, base, taught in (
         (AgentSettings(), {}, False),
         (AgentSettings(), long, True),
         (AgentSettings(edit_format=EditFormat.WHOLE), long, False),
         (AgentSettings(edit_format=EditFormat.EDIT), {}, True),
     ):
-        bench = Bench(model_for(whole), base=base, settings=settings)
+        bench = Bench(model_for(file_block), base=base, settings=settings)
         await bench.run(case_for(tests=TESTS))
         assert ("<<<<<<< SEARCH" in bench.model.requests[1].messages[0].text) is taught

@@ -26,8 +26,8 @@ def draft(asked: str = "Do it", change: dict[str, str | None] | None = None) -> 
     return Draft(BASE, change or {}, TaskSpec(description=asked))
 
 
-def put(made: Draft, *paths: str, text: str = "x = 1\n") -> Taken:
-    return made.take(Parsed(files=dict.fromkeys(paths, text)))
+def put(coding_draft: Draft, *paths: str, text: str = "x = 1\n") -> Taken:
+    return coding_draft.take(Parsed(files=dict.fromkeys(paths, text)))
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def put(made: Draft, *paths: str, text: str = "x = 1\n") -> Taken:
     ],
 )  # fmt: skip
 def test_what_may_not_be_written_is_refused_with_the_reason(path: str, why: str) -> None:
-    made = draft()
-    taken = put(made, path, "good.py")
+    coding_draft = draft()
+    taken = put(coding_draft, path, "good.py")
     assert taken.paths == ("good.py",)
     assert why in dict(taken.refused)[path]
-    assert list(made.change) == ["good.py"]
+    assert list(coding_draft.change) == ["good.py"]
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_two_names_in_one_change_that_differ_in_case_are_not_both_taken() -> Non
 
 
 def test_a_file_whose_place_becomes_free_may_be_written() -> None:
-    made = draft(change={"pkg/Foo.py": None})
-    assert put(made, "pkg/foo.py", "pkg.py").paths == ("pkg/foo.py", "pkg.py")
+    coding_draft = draft(change={"pkg/Foo.py": None})
+    assert put(coding_draft, "pkg/foo.py", "pkg.py").paths == ("pkg/foo.py", "pkg.py")
 
 
 def test_a_change_is_bounded_in_files_and_in_characters() -> None:
-    made = draft(change={f"f{n}.py": "x" for n in range(MAX_FILES)})
-    assert "at most" in dict(put(made, "one_more.py").refused)["one_more.py"]
+    coding_draft = draft(change={f"f{n}.py": "x" for n in range(MAX_FILES)})
+    assert "at most" in dict(put(coding_draft, "one_more.py").refused)["one_more.py"]
     assert "longer than" in dict(put(draft(), "long.py", text="x" * (MAX_FILE_CHARS + 1)).refused)["long.py"]
     big = draft(change={f"f{n}.py": "x" * 1_000_000 for n in range(8)})
     assert "together" in dict(put(big, "more.py").refused)["more.py"]
@@ -100,10 +100,10 @@ GUARD = Edit(path="pkg/Foo.py", search="a = 1\n", replace="assert True\na = 1\n"
 
 
 def test_an_edit_that_comes_again_in_the_next_reply_or_try_is_done_and_not_made_twice() -> None:
-    made = draft()
-    made.take(Parsed(edits=(GUARD,)))
-    once = dict(made.change)
+    coding_draft = draft()
+    coding_draft.take(Parsed(edits=(GUARD,)))
+    once = dict(coding_draft.change)
     assert once == {"pkg/Foo.py": "assert True\na = 1\n"}
-    for later in (made, draft(change=once)):
+    for later in (coding_draft, draft(change=once)):
         taken = later.take(Parsed(edits=(GUARD, GUARD)))
         assert (taken.paths, taken.faults, later.change) == (("pkg/Foo.py",), (), once)

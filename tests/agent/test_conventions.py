@@ -44,12 +44,12 @@ def test_each_file_has_its_nearest_conventions_and_those_of_the_root_come_last()
 
 def test_what_does_not_fit_is_clipped_and_the_nearest_stays_whole() -> None:
     near, far = "near " * 400, "far and wide\n" * 4000
-    found = conventions(FileTree({"AGENTS.md": far, "a/AGENTS.md": near}), ["a/x.py"], 50_000, GAUGE)
-    assert near.strip() in found.text
-    assert "far and wide" in found.text
-    assert "(shortened: " in found.text
-    assert found.cut
-    assert GAUGE.tokens(found.text) <= MOST_TOKENS
+    section = conventions(FileTree({"AGENTS.md": far, "a/AGENTS.md": near}), ["a/x.py"], 50_000, GAUGE)
+    assert near.strip() in section.text
+    assert "far and wide" in section.text
+    assert "(shortened: " in section.text
+    assert section.cut
+    assert GAUGE.tokens(section.text) <= MOST_TOKENS
 
 
 def test_a_repository_without_conventions_has_no_such_part() -> None:
@@ -77,8 +77,8 @@ def test_names_and_descriptions_of_skills_are_limited_and_each_name_counts_once(
         ".agents/skills/z/SKILL.md": "---\nname: nothing said\n---\n",
         ".agents/skills/q/SKILL.md": "no front matter",
     }
-    found = list(skills(FileTree(base)))
-    assert [(len(name), len(about), path) for name, about, path in found] == [
+    listed_skills = list(skills(FileTree(base)))
+    assert [(len(name), len(about), path) for name, about, path in listed_skills] == [
         (64, 200, ".agents/skills/x/SKILL.md"),
         (7, 28, ".agents/skills/y/SKILL.md"),
     ]
@@ -94,8 +94,8 @@ BOMB = "a: &a {x: 1}\n" + "".join(
     ["name: [", "[" * 4000, BOMB, "- a\n- b", "name: !!python/object/apply:os.system [ls]", "name: 2026-99-99"],
 )
 def test_odd_front_matter_is_read_as_plain_values_or_not_at_all(inside: str) -> None:
-    found = front_matter(f"---\n{inside}\n---\n")
-    assert all(isinstance(value, str) for value in found.values())
+    fields = front_matter(f"---\n{inside}\n---\n")
+    assert all(isinstance(value, str) for value in fields.values())
 
 
 @settings(deadline=None)

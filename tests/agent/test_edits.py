@@ -100,9 +100,9 @@ def test_an_edit_replaces_exactly_the_one_place_or_is_refused(
 
     assume(any(old))
     assume(old != new)
-    whole = text([*above, *old, *below])
+    file_text = text([*above, *old, *below])
     try:
-        done = apply_edit(whole, edit(text(old), text(new)))
+        done = apply_edit(file_text, edit(text(old), text(new)))
     except Refused as refused:
         done = str(refused)
     assert "stands at several places" in done or done == text([*above, *new, *below])
@@ -151,11 +151,11 @@ words = st.lists(st.sampled_from(["a", "b", "  c", "", "d"]), min_size=1, max_si
 
 @given(words, words, words)
 def test_an_edit_that_counts_as_made_left_its_text_there(before: str, search: str, replace: str) -> None:
-    one = edit(search, replace)
-    assert not is_applied(before, before, one)
+    text_edit = edit(search, replace)
+    assert not is_applied(before, before, text_edit)
     try:
-        after = apply_edit(before, one)
+        after = apply_edit(before, text_edit)
     except Refused:
         return
-    if is_applied(after, before, one):
+    if is_applied(after, before, text_edit):
         assert "".join(replace.split()) in "".join(after.split())

@@ -37,16 +37,16 @@ DONE = "```done\nAdd instead of subtracting\n```"
 class Records:
     """A log of calls in memory, which can be taken over by a second life."""
 
-    kept: dict[ToolPlace, ToolRecord] = field(default_factory=dict)
+    records: dict[ToolPlace, ToolRecord] = field(default_factory=dict)
     saved: list[ToolPlace] = field(default_factory=list)
 
-    def stored(self, place: ToolPlace) -> ToolRecord | None:
-        found = self.kept.get(place)
-        return found and replace(found, replayed=True)
+    def stored(self, position: ToolPlace) -> ToolRecord | None:
+        record = self.records.get(position)
+        return record and replace(record, replayed=True)
 
-    async def save(self, place: ToolPlace, record: ToolRecord) -> None:
-        self.saved.append(place)
-        self.kept.setdefault(place, record)
+    async def save(self, position: ToolPlace, record: ToolRecord) -> None:
+        self.saved.append(position)
+        self.records.setdefault(position, record)
 
 
 @dataclass
@@ -81,9 +81,11 @@ def bench_for(*codings: str | Completion, base: Mapping[str, str] = BASE, **more
 
 
 def native(*calls: tuple[str, dict[str, Any]], text: str = "") -> Completion:
-    made = tuple(ToolCall(name=name, arguments=given, id=f"c{n}") for n, (name, given) in enumerate(calls))
-    finish = Finish.TOOL if made else Finish.STOP
-    return Completion(text=text, backend="b", model="m", tool_calls=made, finish=finish, protocol=ToolProtocol.NATIVE)
+    tool_calls = tuple(ToolCall(name=name, arguments=given, id=f"c{n}") for n, (name, given) in enumerate(calls))
+    finish = Finish.TOOL if tool_calls else Finish.STOP
+    return Completion(
+        text=text, backend="b", model="m", tool_calls=tool_calls, finish=finish, protocol=ToolProtocol.NATIVE
+    )
 
 
 def textual(text: str) -> Completion:
@@ -108,7 +110,7 @@ async def test_a_model_looks_around_edits_and_is_done() -> None:
     assert "2      return a - b" in last_text(asked[2])
     assert "Edited add.py." in last_text(asked[3])
     assert [message.role for message in asked[3].messages] == ["system", *["user", "assistant"] * 3, "user"]
-    assert [request.place for request in asked] == [(7, 1, 1, n) for n in range(4)]
+    assert [request.reply_key for request in asked] == [(7, 1, 1, n) for n in range(4)]
     step = next(step for step in bench.steps if step.phase is P.CODING)
     assert step.data["tool_calls"] == 4
 
@@ -127,8 +129,8 @@ async def test_native_calls_are_answered_one_by_one_by_their_ids() -> None:
     bench = bench_for(both, edit, native(("done", {"summary": "Add"})))
     work = await bench.run(case_for(tests=TESTS))
     assert (work.phase, work.summary) == (P.COMMIT, "Add")
-    said, first, second = codings(bench)[1].messages[-3:]
-    assert (said.role, said.text, [call.id for call in said.tool_calls]) == ("assistant", "I look.", ["c0", "c1"])
+    turn, first, second = codings(bench)[1].messages[-3:]
+    assert (turn.role, turn.text, [call.id for call in turn.tool_calls]) == ("assistant", "I look.", ["c0", "c1"])
     assert [(m.role, m.call_id) for m in (first, second)] == [("tool", "c0"), ("tool", "c1")]
     assert {spec.name for spec in codings(bench)[0].tools} >= {"search", "edit", "done", "cannot"}
 
@@ -158,9 +160,9 @@ async def test_thoughts_and_marks_of_calls_go_back_with_the_turn() -> None:
     edit = native(("edit", {"path": "add.py", "old": "a - b", "new": "a + b"}))
     bench = bench_for(first, edit, native(("done", {"summary": "Add"})))
     await bench.run(case_for(tests=TESTS))
-    said = codings(bench)[1].messages[-2]
-    assert (said.thoughts, said.author) == ((thought,), "openai=m")
-    assert (said.tool_calls[0].name, said.tool_calls[0].details) == ("search", look.details)
+    turn = codings(bench)[1].messages[-2]
+    assert (turn.thoughts, turn.author) == ((thought,), "openai=m")
+    assert (turn.tool_calls[0].name, turn.tool_calls[0].details) == ("search", look.details)
 
 
 PATCH = "*** Begin Patch\n*** Update File: add.py\n@@\n-    return a - b\n+    return a + b\n*** End Patch\n"
@@ -212,8 +214,8 @@ async def test_words_after_a_change_end_a_native_conversation() -> None:
 async def test_two_edits_that_miss_a_file_make_the_tool_want_all_of_it(missed: dict[str, str]) -> None:
     miss = native(("edit", {"path": "add.py", **missed}))
     right = native(("edit", {"path": "add.py", "old": "a - b", "new": "a + b"}))
-    whole = native(("write_file", {"path": "add.py", "content": "def add(a, b):\n    return a + b\n"}))
-    bench = bench_for(miss, miss, right, whole, native(("done", {"summary": "Add"})))
+    rewrite = native(("write_file", {"path": "add.py", "content": "def add(a, b):\n    return a + b\n"}))
+    bench = bench_for(miss, miss, right, rewrite, native(("done", {"summary": "Add"})))
     work = await bench.run(case_for(tests=TESTS))
     assert work.change == {"add.py": "def add(a, b):\n    return a + b\n"}
     first, second, third = (last_text(request) for request in codings(bench)[1:4])
@@ -376,17 +378,17 @@ async def test_a_task_that_cannot_be_done_is_the_owners_business() -> None:
     assert (end.phase, end.ending, len(bench.model.requests)) == (P.ABANDON, Ending.REFUSED, 2)
 
 
-@pytest.mark.parametrize("said", [["Cannot: it is gone."], ["I cannot do this: it is gone."] * 2])
-async def test_a_refusal_in_words_goes_to_the_owner_too_and_is_not_asked_again(said: list[str]) -> None:
-    bench = bench_for(*map(textual, said), *map(textual, said), EDIT, DONE)
+@pytest.mark.parametrize("replies", [["Cannot: it is gone."], ["I cannot do this: it is gone."] * 2])
+async def test_a_refusal_in_words_goes_to_the_owner_too_and_is_not_asked_again(replies: list[str]) -> None:
+    bench = bench_for(*map(textual, replies), *map(textual, replies), EDIT, DONE)
     case = case_for(tests=TESTS)
     held = await bench.run(case)
     (ask,) = held.asks
     assert ask.question.endswith("it is gone.")
-    assert len(codings(bench)) == len(said)
-    told = replace(case, granted=frozenset({ask.subject}), answers={ask.subject: "Go on."})
-    await bench.run(replace(told, iterations=1), replace(held, phase=P.CODING, held_in=None, asks=()))
-    assert len(codings(bench)) == 2 * len(said) + 2
+    assert len(codings(bench)) == len(replies)
+    answered_case = replace(case, granted=frozenset({ask.subject}), answers={ask.subject: "Go on."})
+    await bench.run(replace(answered_case, iterations=1), replace(held, phase=P.CODING, held_in=None, asks=()))
+    assert len(codings(bench)) == 2 * len(replies) + 2
 
 
 async def test_what_is_done_already_may_be_said_in_words() -> None:
@@ -421,10 +423,10 @@ async def test_what_a_command_writes_becomes_part_of_the_change_as_far_as_it_may
     (job,) = shell.jobs
     assert (job.command, job.limits.cpu_s, dict(job.tests)) == ("sed -i s/-/+/ add.py", 7, TESTS)
     assert job.change == {"add.py": "def add(a, b):\n    return a * b\n"}
-    told = last_text(codings(bench)[2])
-    assert "… (16,999 characters, " in told
-    assert "(exit code 0)\n(now part of the change: add.py)" in told
-    assert "(not kept: a.bin is no text; tests/test_more.py is a test" in told
+    output = last_text(codings(bench)[2])
+    assert "… (16,999 characters, " in output
+    assert "(exit code 0)\n(now part of the change: add.py)" in output
+    assert "(not kept: a.bin is no text; tests/test_more.py is a test" in output
 
 
 async def test_tests_are_run_as_they_are_and_their_failure_is_shaped() -> None:
@@ -432,12 +434,12 @@ async def test_tests_are_run_as_they_are_and_their_failure_is_shaped() -> None:
     bench = bench_for(runs[0], EDIT, *runs[1:], "```run_tests\nnowhere\n```", DONE, shell=Shell(wrote))
     work = await bench.run(case_for(tests=TESTS))
     assert work.phase is P.COMMIT
-    told = [last_text(request) for request in codings(bench)]
-    assert "1 of 1 tests failed." in told[1]
-    assert "this is no verdict)" in told[1]
-    assert "1 test passed\n(took" in told[3]
-    assert "add.py is no test file." in told[4]
-    assert "There is no file or folder nowhere." in told[5]
+    outputs = [last_text(request) for request in codings(bench)]
+    assert "1 of 1 tests failed." in outputs[1]
+    assert "this is no verdict)" in outputs[1]
+    assert "1 test passed\n(took" in outputs[3]
+    assert "add.py is no test file." in outputs[4]
+    assert "There is no file or folder nowhere." in outputs[5]
 
 
 async def test_done_after_tests_that_failed_is_asked_back_once() -> None:
@@ -468,18 +470,18 @@ class Mortal:
 
     model: Any
     dies_at: int
-    kept: dict[Any, Completion] = field(default_factory=dict)
+    replies: dict[Any, Completion] = field(default_factory=dict)
     bought: int = 0
 
     async def complete(self, request: ModelRequest) -> Completion:
-        if request.place in self.kept:
-            return replace(self.kept[request.place], replayed=True)
+        if request.reply_key in self.replies:
+            return replace(self.replies[request.reply_key], replayed=True)
         if self.bought == self.dies_at:
             self.dies_at = -1
             raise Died
         self.bought += 1
-        self.kept[request.place] = await self.model.complete(request)
-        return self.kept[request.place]
+        self.replies[request.reply_key] = await self.model.complete(request)
+        return self.replies[request.reply_key]
 
 
 REPLIES: Sequence[str] = (LOOK, "```run\nmake it\n```", READ, EDIT, DONE)

@@ -39,9 +39,9 @@ def verdict(**cases: str) -> Verdict:
     ],
 )
 def test_a_file_that_its_grammar_refuses_is_found(path: str, text: str, kind: str) -> None:
-    found = syntax.fault(path, text)
-    assert found is not None
-    assert found.kind in kind.split("|")
+    failure = syntax.fault(path, text)
+    assert failure is not None
+    assert failure.kind in kind.split("|")
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_a_sound_file_passes_without_being_run(path: str, text: str) -> None:
 
 
 def test_a_syntax_verdict_shows_the_line_and_that_nothing_ran() -> None:
-    found = syntax.verdict({"a.py": "x = 1\ny = = 2\n", "gone.py": None}, "digest")
-    assert found is not None
-    assert not found.passed
-    assert "line 2" in found.reason
-    assert ">    2  y = = 2" in shape(found)
-    assert found.evidence.sandbox == "none"
+    syntax_verdict = syntax.verdict({"a.py": "x = 1\ny = = 2\n", "gone.py": None}, "digest")
+    assert syntax_verdict is not None
+    assert not syntax_verdict.passed
+    assert "line 2" in syntax_verdict.reason
+    assert ">    2  y = = 2" in shape(syntax_verdict)
+    assert syntax_verdict.evidence.sandbox == "none"
     assert syntax.verdict({"a.py": "x = 1\n"}, "digest") is None
 
 
@@ -91,20 +91,20 @@ def test_a_syntax_verdict_shows_the_line_and_that_nothing_ran() -> None:
 def test_files_that_may_not_be_written_are_refused_with_a_reason(
     path: str, before: str | None, why: str | None
 ) -> None:
-    said = protected_files.refusal(path, "x = 1\n", before=before, given=["tests/test_given.py"], asked="Write it")
-    assert (said is None) == (why is None)
-    assert why is None or why in str(said)
+    refusal = protected_files.refusal(path, "x = 1\n", before=before, given=["tests/test_given.py"], asked="Write it")
+    assert (refusal is None) == (why is None)
+    assert why is None or why in str(refusal)
 
 
 def test_settings_may_change_but_not_how_tests_are_run() -> None:
     before = "[project]\nname = 'a'\n\n[tool.pytest.ini_options]\naddopts = '-q'\n"
 
-    def said(text: str | None) -> str | None:
+    def refusal_of(text: str | None) -> str | None:
         return protected_files.refusal("pyproject.toml", text, before=before, given=[], asked="")
 
-    assert said(before.replace("'a'\n", "'b'\ndependencies = ['attrs']\n")) is None
-    assert "how tests are run" in str(said(before.replace("-q", "--co")))
-    assert "how tests are run" in str(said(None))
+    assert refusal_of(before.replace("'a'\n", "'b'\ndependencies = ['attrs']\n")) is None
+    assert "how tests are run" in str(refusal_of(before.replace("-q", "--co")))
+    assert "how tests are run" in str(refusal_of(None))
     assert protected_files.refusal(".envrc", "x", before=None, given=[], asked="Write an .envrc file") is None
 
 
@@ -165,12 +165,12 @@ def test_what_fails_since_the_last_try_comes_first_and_every_name_is_told() -> N
 
 def test_what_failed_before_the_change_takes_one_line_and_no_place() -> None:
     old = tuple(f"old.py::test_{n}" for n in range(26))
-    found = replace(verdict(a="failed", b="passed"), before=old, mended=("old.py::test_m",))
-    text = shape(found)
-    told = "26 more failed before the change already and are not counted. 1 that failed before pass now."
-    assert text.startswith(f"1 of 2 tests failed. {told}\n\n1. a: AssertionError")
+    compared = replace(verdict(a="failed", b="passed"), before=old, mended=("old.py::test_m",))
+    text = shape(compared)
+    sentence = "26 more failed before the change already and are not counted. 1 that failed before pass now."
+    assert text.startswith(f"1 of 2 tests failed. {sentence}\n\n1. a: AssertionError")
     assert "old.py" not in text
-    assert headline(found) == "a: AssertionError: assert a == 1"
+    assert headline(compared) == "a: AssertionError: assert a == 1"
 
 
 def test_a_verdict_in_a_line() -> None:

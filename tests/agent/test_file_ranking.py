@@ -27,10 +27,10 @@ class Counting(FileTree):
     """A tree that is told how often it is read."""
 
     reads: list[str] = None  # type: ignore[assignment]  # given by each test
-    known: Mapping[str, str] = None  # type: ignore[assignment]  # made once: thousands of files are hashed
+    hashes: Mapping[str, str] = None  # type: ignore[assignment]  # made once: thousands of files are hashed
 
     def entries(self) -> Mapping[str, str]:
-        return self.known
+        return self.hashes
 
     def read(self, path: str) -> bytes:
         self.reads.append(path)
@@ -38,7 +38,7 @@ class Counting(FileTree):
 
 
 def counting(files: Mapping[str, str]) -> Counting:
-    return Counting(files, reads=[], known=FileTree(files).entries())
+    return Counting(files, reads=[], hashes=FileTree(files).entries())
 
 
 def shop() -> dict[str, str]:
@@ -52,35 +52,37 @@ def shop() -> dict[str, str]:
 
 
 def test_python_defines_and_refers() -> None:
-    found = tags("a.py", "LIMIT = 3\n\n\ndef price_of(basket):\n    return basket.total + LIMIT + tax(basket)\n")
-    assert set(found.defines) == {"LIMIT", "price_of"}
-    assert found.refers == {"basket": 2, "total": 1, "tax": 1}
+    file_tags = tags("a.py", "LIMIT = 3\n\n\ndef price_of(basket):\n    return basket.total + LIMIT + tax(basket)\n")
+    assert set(file_tags.defines) == {"LIMIT", "price_of"}
+    assert file_tags.refers == {"basket": 2, "total": 1, "tax": 1}
 
 
 def test_javascript_defines_and_refers() -> None:
     text = (
         "import { tax } from './tax.mjs';\nexport function priceOf(basket) { return tax(basket); }\nconst LIMIT = 3;\n"
     )
-    found = tags("a.mjs", text)
-    assert set(found.defines) == {"priceOf", "LIMIT"}
-    assert found.refers["tax"] == 2
+    file_tags = tags("a.mjs", text)
+    assert set(file_tags.defines) == {"priceOf", "LIMIT"}
+    assert file_tags.refers["tax"] == 2
 
 
 @given(st.text(max_size=200), st.sampled_from(["a.py", "a.mjs", "a.ts", "a.css"]))
 def test_whatever_a_file_holds_it_has_tags(text: str, path: str) -> None:
-    found = tags(path, text)
-    assert not set(found.defines) & found.refers.keys()
+    file_tags = tags(path, text)
+    assert not set(file_tags.defines) & file_tags.refers.keys()
 
 
 def test_what_is_referred_to_from_the_focus_is_near_and_what_nothing_leads_to_is_not() -> None:
-    found = read(View(FileTree(shop()), {}), SymbolCache())
-    order = [path for path, _ in rank(found, Interest(files={"shop/basket.py"}))]
+    tags_by_path = read(View(FileTree(shop()), {}), SymbolCache())
+    order = [path for path, _ in rank(tags_by_path, Interest(files={"shop/basket.py"}))]
     assert order == ["shop/basket.py", "shop/prices.py", "shop/money.py"]
 
 
 def test_the_words_of_the_task_lead_to_files_by_path_and_by_name() -> None:
-    found = read(View(FileTree(shop()), {}), SymbolCache())
-    assert rank(found, Interest(words=words_of("the feed of the blog shows posts twice")))[0][0].startswith("blog/")
+    tags_by_path = read(View(FileTree(shop()), {}), SymbolCache())
+    assert rank(tags_by_path, Interest(words=words_of("the feed of the blog shows posts twice")))[0][0].startswith(
+        "blog/"
+    )
 
 
 def first_for(text: str, files: Mapping[str, str]) -> str:

@@ -78,9 +78,13 @@ async def test_a_table_of_the_shown_answers_is_never_committed_and_learns_nothin
     assert work.ending in {Ending.GAVE_UP, Ending.STUCK}
     for word in hidden:
         assert not any(word in prompt for prompt in cheat.prompts)
-        told = [work.feedback, work.reason, *(f"{one.feedback}{one.failing}{one.reflection}" for one in work.tries)]
-        assert not any(word in text for text in told)
-        verdicts = [one.verdict for one in bench.memory.remembered if one.verdict]
+        texts = [
+            work.feedback,
+            work.reason,
+            *(f"{attempted.feedback}{attempted.failing}{attempted.reflection}" for attempted in work.tries),
+        ]
+        assert not any(word in text for text in texts)
+        verdicts = [lesson.verdict for lesson in bench.memory.remembered if lesson.verdict]
         assert word not in repr([(verdict.reason, verdict.failures) for verdict in verdicts])
         assert word not in repr([(event.message, event.data) for event in bench.events])
     assert all(word in "\n".join(cheat.prompts) for word in set(WORDS) - set(hidden))
@@ -123,9 +127,9 @@ async def test_explicit_cases_alone_judge_and_no_tests_are_written() -> None:
     cases = [{"call": "double.twice", "args": ["wren"], "expect": "wren-wren"}]
     case = case_for(TASK, cases=cases, whole_tree=False)
     held = hold(case.task.spec, (), 0.25)
-    told = Honest()
-    work, _ = await walk(told, case_for(TASK, cases=cases, held=held, whole_tree=False))
+    model = Honest()
+    work, _ = await walk(model, case_for(TASK, cases=cases, held=held, whole_tree=False))
     assert work.phase is P.COMMIT, work.feedback
     assert work.verdict is not None
     assert work.verdict.evidence.label is Label.VERIFIED
-    assert not any("wren" in prompt for prompt in told.prompts)
+    assert not any("wren" in prompt for prompt in model.prompts)

@@ -41,10 +41,10 @@ def judge_change(**results: bool) -> Verdict:
 
 def work_of(count: int, **fields: object) -> AttemptState:
     tries = tuple(attempt(n) for n in range(1, count + 1))[-SHORT_TERM:]
-    made = AttemptState(
+    state = AttemptState(
         phase=P.REFLECTING, base="", iteration=count, tries=tries, verdict=judge_change(a=True, b=False)
     )
-    return replace(made, change={"x.py": "1\n"}, **fields)  # type: ignore[arg-type]  # callers name fields of Work
+    return replace(state, change={"x.py": "1\n"}, **fields)  # type: ignore[arg-type]  # callers name fields of Work
 
 
 def describe(work: AttemptState) -> str:
@@ -76,13 +76,13 @@ def test_an_earlier_hand_over_goes_on_in_the_next_one_and_the_oldest_tries_are_c
 def test_a_hand_over_that_is_too_long_loses_its_oldest_tries_first() -> None:
     work = afresh(work_of(5))
     assert work.handed
-    (whole, cut), (short, shorter) = fit(work, 1000, Gauge()), fit(work, 170, Gauge())
-    assert (whole, cut) == (hand_over(work.handed), False)
-    assert shorter
-    assert "oldest tries are left out" in short
-    assert "Try 5 failed" in short
-    assert "Try 1 failed" not in short
-    assert Gauge().tokens(short) <= 170
+    (full_text, is_cut), (short_text, is_shorter) = fit(work, 1000, Gauge()), fit(work, 170, Gauge())
+    assert (full_text, is_cut) == (hand_over(work.handed), False)
+    assert is_shorter
+    assert "oldest tries are left out" in short_text
+    assert "Try 5 failed" in short_text
+    assert "Try 1 failed" not in short_text
+    assert Gauge().tokens(short_text) <= 170
 
 
 def test_a_story_is_bounded_however_long_an_attempt_lasts() -> None:
@@ -95,10 +95,10 @@ def test_a_story_is_bounded_however_long_an_attempt_lasts() -> None:
 
 
 async def test_a_long_story_ends_in_a_fresh_context_that_counts_for_nothing() -> None:
-    said = json.dumps({"root_cause": "because " * 60, "suggested_fix": "change " * 60})
+    reflection = json.dumps({"root_cause": "because " * 60, "suggested_fix": "change " * 60})
     replies = [wrong(1), wrong(2), wrong(3), RIGHT]
     settings = AgentSettings(prompt_tokens=12_000, fresh_share=0.03)
-    bench = Bench(model_for(*replies, REFLECTING=[said] * 9), settings=settings)
+    bench = Bench(model_for(*replies, REFLECTING=[reflection] * 9), settings=settings)
     work = await bench.run(case_for(tests=TESTS))
     assert (work.phase, work.escalation) == (P.COMMIT, 0)
     fresh = [step.data["fresh"] for step in bench.steps if step.phase is P.REFLECTING]

@@ -36,10 +36,10 @@ def test_order_does_not_matter(a, b):
 
 async def bench_for(model: ScriptedModel, folder: Path) -> Bench:
     runtime = open_runtime(RUNNER)
-    found = await choose("auto", runtime=runtime, scratch=folder / "scratch")
-    assert found.sandbox is not None, found.report
+    choice = await choose("auto", runtime=runtime, scratch=folder / "scratch")
+    assert choice.sandbox is not None, choice.report
     events: list[object] = []
-    suite = SuiteRunner(found.sandbox, runtime, emit=events.append, staging_dir=folder / "staging")
+    suite = SuiteRunner(choice.sandbox, runtime, emit=events.append, staging_dir=folder / "staging")
     return Bench(model, suite=suite)
 
 

@@ -54,10 +54,10 @@ def test_imports_are_followed_from_the_place_of_the_file() -> None:
 
 
 def test_what_does_not_parse_never_runs() -> None:
-    found = syntax.fault("src/a.mjs", "const a = 1;\nfunction x() {\n  return (1;\n}\n")
-    assert found is not None
-    assert (found.kind, found.message, found.frame) == ("SyntaxError", "missing ) (line 3)", "src/a.mjs:3")
-    assert ">    3    return (1;" in found.excerpt
+    failure = syntax.fault("src/a.mjs", "const a = 1;\nfunction x() {\n  return (1;\n}\n")
+    assert failure is not None
+    assert (failure.kind, failure.message, failure.frame) == ("SyntaxError", "missing ) (line 3)", "src/a.mjs:3")
+    assert ">    3    return (1;" in failure.excerpt
     assert syntax.fault("src/a.mjs", MODULE) is None
     assert syntax.fault("a.ts", "const a: number = 1;\n") is None
 

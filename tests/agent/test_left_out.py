@@ -46,9 +46,9 @@ SPEC = TaskSpec(description="Let a return 10.")
     ],
 )
 def test_a_line_that_stands_for_what_the_file_had_is_found(line: str) -> None:
-    found = lazy_line(FILE, f"{HEAD}\n\n{line}\n")
-    assert found.startswith("line 5")
-    assert line[:20].split("'", maxsplit=1)[0] in found
+    sentence = lazy_line(FILE, f"{HEAD}\n\n{line}\n")
+    assert sentence.startswith("line 5")
+    assert line[:20].split("'", maxsplit=1)[0] in sentence
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ async def test_given_files_are_what_the_first_try_starts_from() -> None:
 async def test_who_never_gets_it_right_is_told_why_it_ended() -> None:
     events: list[Event] = []
     solved = await solve(
-        "Write `add`", TESTS, lambda task: WRONG, lambda task, files, said: WRONG, PlainSuite(), emit=events.append
+        "Write `add`", TESTS, lambda task: WRONG, lambda task, files, feedback: WRONG, PlainSuite(), emit=events.append
     )
     assert not solved.passed
     assert solved.ending is Ending.STUCK
@@ -138,11 +138,11 @@ def test_the_example_of_the_page_runs_in_the_real_sandbox(tmp_path: Path) -> Non
         [sys.executable, "-c", here], cwd=PAGE.parents[2], capture_output=True, text=True, timeout=120, check=False
     )
     assert ran.returncode == 0, ran.stderr
-    said = re.search(r"It prints .*?```\n(.*?)```", text, flags=re.DOTALL)
-    assert said is not None
+    match = re.search(r"It prints .*?```\n(.*?)```", text, flags=re.DOTALL)
+    assert match is not None
     feedback, _, steps = ran.stdout.partition("\npassed\n")
     assert "AssertionError" in feedback
-    assert all(_matches(*pair) for pair in zip(said[1].splitlines(), steps.splitlines(), strict=True)), ran.stdout
+    assert all(_matches(*pair) for pair in zip(match[1].splitlines(), steps.splitlines(), strict=True)), ran.stdout
 
 
 def _matches(wanted: str, line: str) -> bool:

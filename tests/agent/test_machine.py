@@ -104,7 +104,7 @@ async def test_each_step_is_stored_before_the_next_phase_runs() -> None:
     await Walk(bench.tools, keep).run(case, bench.start(case))
     assert asked_before == [1, 2, 2, 3, 4, 4]
     assert [step.state.step_no for step in bench.steps] == [1, 2, 3, 4, 5, 6]
-    assert [request.place for request in bench.model.requests] == [
+    assert [request.reply_key for request in bench.model.requests] == [
         (7, 1, 0, 0),
         (7, 1, 1, 0),
         (7, 1, 3, 0),
@@ -113,14 +113,14 @@ async def test_each_step_is_stored_before_the_next_phase_runs() -> None:
 
 
 async def test_an_attempt_resumes_after_each_of_its_steps_with_the_same_questions() -> None:
-    whole = Bench(model_for(WRONG, RIGHT))
+    full_bench = Bench(model_for(WRONG, RIGHT))
     case = case_for(tests=TESTS)
-    end = await whole.run(case)
-    for done, step in enumerate(whole.steps[:-1], 1):
-        asked = sum(1 for request in whole.model.requests if request.step_no < done)
-        later = Bench(model_for(*[WRONG, RIGHT][sum(r.phase is P.CODING for r in whole.model.requests[:asked]) :]))
+    end = await full_bench.run(case)
+    for done, step in enumerate(full_bench.steps[:-1], 1):
+        asked = sum(1 for request in full_bench.model.requests if request.step_no < done)
+        later = Bench(model_for(*[WRONG, RIGHT][sum(r.phase is P.CODING for r in full_bench.model.requests[:asked]) :]))
         again = await later.run(case, step.state)
-        assert [r.digest for r in later.model.requests] == [r.digest for r in whole.model.requests[asked:]]
+        assert [r.digest for r in later.model.requests] == [r.digest for r in full_bench.model.requests[asked:]]
         assert replace(again, verdict=None) == replace(end, verdict=None)
 
 

@@ -32,11 +32,11 @@ class Reading:
 
 
 def look_at_each(files: Mapping[str, str], words: frozenset[str], names: list[str]) -> dict[str, Tags]:
-    found = {path: tags(path, text) for path, text in sorted(files.items()) if path.endswith(".py")}
+    tags_by_path = {path: tags(path, text) for path, text in sorted(files.items()) if path.endswith(".py")}
     return {
-        path: one
-        for path, one in found.items()
-        if (words_of_name(path) and words_of_name(path) <= words) or not set(names).isdisjoint(one.defines)
+        path: file_tags
+        for path, file_tags in tags_by_path.items()
+        if (words_of_name(path) and words_of_name(path) <= words) or not set(names).isdisjoint(file_tags.defines)
     }
 
 
@@ -46,8 +46,8 @@ def test_whatever_trees_came_before_the_same_files_are_found_in_the_same_order(
 ) -> None:
     index = Reading()
     for files in trees:
-        found = index.find(files, frozenset(words), sorted(names))
-        assert list(found.items()) == list(look_at_each(files, frozenset(words), sorted(names)).items())
+        tags_by_path = index.find(files, frozenset(words), sorted(names))
+        assert list(tags_by_path.items()) == list(look_at_each(files, frozenset(words), sorted(names)).items())
 
 
 def test_only_what_is_new_or_changed_is_read() -> None:
@@ -62,12 +62,12 @@ def test_only_what_is_new_or_changed_is_read() -> None:
 @pytest.mark.parametrize(("count", "is_told"), [(2, True), (MOST_DEFINING, True), (MOST_DEFINING + 1, False)])
 def test_a_name_that_many_files_define_leads_to_none_of_them(count: int, is_told: bool) -> None:
     files = {f"m{n}.py": TEXTS[2] for n in range(count)} | {"rate.py": TEXTS[1]}
-    found = Reading().find(files, frozenset({"rate"}), ["stock"])
-    assert list(found) == [*(sorted(files.keys() - {"rate.py"}) if is_told else ()), "rate.py"]
+    tags_by_path = Reading().find(files, frozenset({"rate"}), ["stock"])
+    assert list(tags_by_path) == [*(sorted(files.keys() - {"rate.py"}) if is_told else ()), "rate.py"]
 
 
 @pytest.mark.parametrize(
-    ("trees", "found"),
+    ("trees", "expected"),
     [
         (["b1 c1", "a1 b1 c1"], "a1 c1"),
         (["a1", "a1 b1", "a1 b1 c1", "a1 b1 c1 d1"], "c1 d1"),
@@ -75,8 +75,8 @@ def test_a_name_that_many_files_define_leads_to_none_of_them(count: int, is_told
         (["a1 b1 c1"], "b1 c1"),
     ],
 )
-def test_of_too_many_files_the_newest_are_known(trees: list[str], found: str) -> None:
+def test_of_too_many_files_the_newest_are_known(trees: list[str], expected: str) -> None:
     index = Reading(most=2)
     for tree in trees:
         last = index.find({f"{name}.py": TEXTS[2] for name in tree.split()}, WORDS, NAMES)
-    assert [path.removesuffix(".py") for path in last] == found.split()
+    assert [path.removesuffix(".py") for path in last] == expected.split()

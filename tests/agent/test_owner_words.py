@@ -36,17 +36,17 @@ def message(number: int, text: str) -> OwnerMessage:
 class Spoken(Bench):
     """A bench whose owner speaks when a request of these phases is made, or a change is judged."""
 
-    said: list[OwnerMessage] = field(default_factory=list)
+    owner_messages: list[OwnerMessage] = field(default_factory=list)
 
     @property
     def tools(self) -> AgentServices:
-        async def told() -> tuple[OwnerMessage, ...]:
-            return tuple(self.said)
+        async def read_messages() -> tuple[OwnerMessage, ...]:
+            return tuple(self.owner_messages)
 
-        return replace(super().tools, said=told)
+        return replace(super().tools, read_messages=read_messages)
 
     def say(self, text: str) -> None:
-        self.said.append(message(len(self.said) + 1, text))
+        self.owner_messages.append(message(len(self.owner_messages) + 1, text))
 
 
 class Interrupted(ScriptedModel):
@@ -57,7 +57,7 @@ class Interrupted(ScriptedModel):
         self.phase, self.spoken = phase, Spoken(self)
 
     async def complete(self, request: ModelRequest) -> Completion:
-        if request.phase is self.phase and not self.spoken.said:
+        if request.phase is self.phase and not self.spoken.owner_messages:
             self.requests.append(request)
             self.spoken.say("Use sum().")
             raise OwnerSpoke("CODING is asked again")
@@ -70,7 +70,7 @@ async def test_a_request_that_was_interrupted_is_made_again_with_the_words_at_th
     assert work.phase is P.COMMIT
     assert model.phases == [P.PLANNING, P.CODING, P.CODING]
     first, again = model.requests[1:]
-    assert (first.place, first.heard) == (again.place, 0)
+    assert (first.reply_key, first.heard) == (again.reply_key, 0)
     assert again.heard == work.heard == 1
     assert LATER not in model.prompt(1)
     assert "Use sum()." in model.prompt(2)
@@ -100,7 +100,7 @@ async def test_a_change_that_passed_is_not_committed_over_what_was_said_meanwhil
     judge = spoken.suite.judge
 
     async def speak(job: object) -> object:
-        if not spoken.said:
+        if not spoken.owner_messages:
             spoken.say("Use sum().")
         return await judge(job)
 
@@ -118,7 +118,7 @@ async def test_where_the_code_may_stay_as_it_is_the_model_can_say_so() -> None:
     judge = spoken.suite.judge
 
     async def speak(job: object) -> object:
-        if not spoken.said:
+        if not spoken.owner_messages:
             spoken.say("Is it short?")
         return await judge(job)
 
@@ -144,17 +144,17 @@ async def test_at_the_limit_of_iterations_what_passed_is_kept() -> None:
 def test_later_words_follow_the_last_message_whoever_s_it_is(roles: Sequence[str], count: int) -> None:
     prompt = compose(Message(role="system", text="s"), [fix("Now", "Go.", rank=0)], 5000, Gauge())
     messages = [Message(role=role, text=role) for role in roles]  # type: ignore[arg-type]
-    told = with_later(prompt.with_messages(messages), [message(1, "Use csv.")])
-    assert len(told.messages) == count
-    assert (told.messages[-1].role, told.messages[:-1]) == ("user", tuple(messages[: count - 1]))
-    assert "- Use csv." in told.messages[-1].text
-    assert told.held[-1][0] == LATER
+    later_prompt = with_later(prompt.with_messages(messages), [message(1, "Use csv.")])
+    assert len(later_prompt.messages) == count
+    assert (later_prompt.messages[-1].role, later_prompt.messages[:-1]) == ("user", tuple(messages[: count - 1]))
+    assert "- Use csv." in later_prompt.messages[-1].text
+    assert later_prompt.held[-1][0] == LATER
     assert with_later(prompt, []) is prompt
 
 
 def test_of_too_much_the_newest_is_shown() -> None:
-    said = [message(number, f"{number} " + "word " * 300) for number in range(20)]
-    shown = the_messages(said, Gauge()).fill(1500)
+    messages = [message(number, f"{number} " + "word " * 300) for number in range(20)]
+    shown = the_messages(messages, Gauge()).fill(1500)
     assert shown.cut
     assert "- 19 word" in shown.text
     assert "- 1 word" not in shown.text

@@ -48,8 +48,8 @@ def test_a_part_asks_for_no_tools_that_the_task_does_not(more: str) -> None:
 def test_parts_come_in_an_order_in_which_each_follows_what_it_needs() -> None:
     parts = read_words(part("c", 2, 3), part("b", 3), part("a", tests=["test_a.py"], acceptance=[]))
     assert isinstance(parts, tuple)
-    assert [one.files for one in parts] == [("a.py",), ("b.py",), ("c.py",)]
-    assert [one.after for one in parts] == [(), (0,), (0, 1)]
+    assert [subtask.files for subtask in parts] == [("a.py",), ("b.py",), ("c.py",)]
+    assert [subtask.after for subtask in parts] == [(), (0,), (0, 1)]
     assert parts[0].tests == ("test_a.py",)
     assert parts[2].acceptance == ("c(1) == 1",)
 
@@ -102,10 +102,10 @@ def test_what_splits_nothing_is_a_plan_in_words(text: str) -> None:
     ],
 )  # fmt: skip
 def test_what_would_not_work_is_refused_with_a_sentence(parts: list[object], why: str) -> None:
-    found = read_words(*parts)
-    assert isinstance(found, str)
-    assert found.endswith(".")
-    assert re.search(why, found), found
+    reading = read_words(*parts)
+    assert isinstance(reading, str)
+    assert reading.endswith(".")
+    assert re.search(why, reading), reading
 
 
 def test_a_file_may_go_from_hand_to_hand_along_a_chain() -> None:
@@ -124,13 +124,13 @@ anything = st.builds(lambda raw, more: {**raw, **more}, st.just(part("a")), st.d
 
 @given(st.lists(anything | json_values, max_size=5))
 def test_whatever_stands_in_the_list_is_parts_or_a_sentence(raw: list[object]) -> None:
-    found = read_words(*raw)
-    if isinstance(found, tuple):
-        assert 2 <= len(found) <= 8
-        assert all(at < number for number, one in enumerate(found) for at in one.after)
-        assert all(one.files and (one.tests or one.acceptance) for one in found)
+    reading = read_words(*raw)
+    if isinstance(reading, tuple):
+        assert 2 <= len(reading) <= 8
+        assert all(at < number for number, part in enumerate(reading) for at in part.after)
+        assert all(part.files and (part.tests or part.acceptance) for part in reading)
     else:
-        assert found
+        assert reading
 
 
 # --- PLANNING
@@ -150,7 +150,7 @@ GOOD = json.dumps({"subtasks": [part("a"), part("b", 1)]})
 async def test_a_split_ends_planning_with_its_parts_as_the_plan() -> None:
     bench, work = await plan(GOOD)
     assert bench.steps[0].outcome is Outcome.SPLIT
-    assert [one.files for one in work.parts] == [("a.py",), ("b.py",)]
+    assert [part.files for part in work.parts] == [("a.py",), ("b.py",)]
     assert work.plan.splitlines() == [f"1. {CLEAR.format('a')}", f"2. {CLEAR.format('b')}"]
     assert "# Splitting the task" in bench.model.prompt(0)
 
@@ -218,7 +218,7 @@ async def test_a_refusal_is_asked_once_more_for_a_plan_and_never_becomes_one() -
 
 async def go_on(bench: Bench, context: AttemptContext, held: AttemptState, answer: str = "") -> AttemptState:
     (subject,) = (ask.subject for ask in held.asks)
-    yes, no = (frozenset({subject} if said else ()) for said in (answer, not answer))
+    yes, no = (frozenset({subject} if is_granted else ()) for is_granted in (answer, not answer))
     decided = replace(context, granted=yes, denied=no, answers={subject: answer} if answer else {})
     return await bench.run(decided, replace(held, phase=Phase.PLANNING, held_in=None, asks=()))
 

@@ -80,8 +80,8 @@ def test_where_the_plan_says_nothing_the_files_decide_that_the_task_names_or_is_
 
 
 def test_a_plan_s_paths_are_those_of_the_project_from_then_on() -> None:
-    found = project_choice.choose(case(), state("Project: shop\n1. shop/till.py: change()"), TextTree(WORKSPACE))
-    assert "1. till.py: change()" in found.plan
+    choice = project_choice.choose(case(), state("Project: shop\n1. shop/till.py: change()"), TextTree(WORKSPACE))
+    assert "1. till.py: change()" in choice.plan
 
 
 def test_what_a_plan_says_of_a_new_project_begins_its_readme() -> None:
@@ -187,8 +187,8 @@ async def test_a_package_that_was_allowed_in_one_project_is_allowed_in_the_one_t
 
 
 def test_what_was_decided_for_the_task_itself_comes_before_what_its_project_knows() -> None:
-    known = {"a": True, "b": False, "c": True}
-    context = replace(case(), granted=frozenset({"b"}), denied=frozenset({"a"}), decided={"shop": known})
+    decisions = {"a": True, "b": False, "c": True}
+    context = replace(case(), granted=frozenset({"b"}), denied=frozenset({"a"}), decided={"shop": decisions})
     inside = context.within("shop")
     assert (sorted(inside.granted), sorted(inside.denied)) == (["b", "c"], ["a"])
     elsewhere = context.within("almanac")

@@ -36,10 +36,10 @@ TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert ad
 @cache
 def many() -> Mapping[str, str]:
     """Five thousand files, each of them some lines."""
-    return dict(map(_one, range(5000)))
+    return dict(map(_make_file, range(5000)))
 
 
-def _one(n: int) -> tuple[str, str]:
+def _make_file(n: int) -> tuple[str, str]:
     up = n // 3
     text = f"from pkg{up % 50}.mod{up} import f{up}\n\n\ndef f{n}():\n    return f{up}()\n"
     return f"pkg{n % 50}/mod{n}.py", text
@@ -65,7 +65,7 @@ def tools_of(prompt_tokens: int, gauge: Gauge, *, large: bool) -> AgentServices:
 
 def prompts_of(case: AttemptContext, work: AttemptState, tools: AgentServices) -> list[tuple[Phase, Prompt]]:
     """The first question of every phase."""
-    found = [
+    prompts = [
         (P.PLANNING, planning._request(case, work, tools)),
         (P.CODING, coding.first_request(case, work, tools)[1]),
         (P.REFLECTING, reflecting._request(case, work, tools)),
@@ -77,8 +77,8 @@ def prompts_of(case: AttemptContext, work: AttemptState, tools: AgentServices) -
     for readers in ((Reader.AUDIT,), (Reader.REVIEW, Reader.AUDIT)):
         asked = reading._Questions(readers=readers, parts=reading._pieces(case, work, tools, readers))
         some = [reading._request(case, work, tools, asked, piece, "1 of 9") for piece in asked.parts[:3]]
-        found += [(asked.phase, prompt) for prompt in some]
-    return found
+        prompts += [(asked.phase, prompt) for prompt in some]
+    return prompts
 
 
 WORDS = st.sampled_from(["add.py ", "word ", "漢字", "x" * 400, "\n", "```\n", "pkg1/mod51.py "])
@@ -132,9 +132,9 @@ def test_no_prompt_about_five_thousand_files_is_longer_than_its_limit(explore: E
         assert prompt.tokens <= tools.settings.limit(phase, gauge), phase
         record = prompt.record()
         if phase is P.CODING and explore is Explore.OFF:
-            told = record["whole_count"] + record["outlined_count"] + record["named_count"]
+            file_count = record["whole_count"] + record["outlined_count"] + record["named_count"]
             assert record["left_out"] > 4500
-            assert told > 40
+            assert file_count > 40
 
 
 def test_the_least_limit_leaves_room_beside_the_instructions_of_every_phase() -> None:
@@ -166,8 +166,8 @@ async def test_a_question_that_is_asked_again_keeps_to_the_limit_and_shows_the_l
 
 def record_of(bench: Bench, phase: Phase) -> Mapping[str, Any]:
     (step,) = [step for step in bench.steps if step.phase is phase]
-    found: Mapping[str, Any] = step.data["prompts"][0]
-    return found
+    record: Mapping[str, Any] = step.data["prompts"][0]
+    return record
 
 
 async def test_the_owners_words_are_not_shortened_without_saying_so() -> None:
@@ -230,10 +230,10 @@ def test_the_last_part_gets_what_the_others_left() -> None:
 @given(st.text(max_size=400), st.integers(0, 300), st.sampled_from([1.0, 2.5]))
 def test_a_running_text_is_shortened_at_its_end_and_says_so(text: str, space: int, rate: float) -> None:
     gauge = Gauge(bytes_per_token=rate)
-    kept, cut = clip(text, space, gauge)
+    clipped, cut = clip(text, space, gauge)
     assert cut == (gauge.tokens(text) > space)
-    assert kept == text if not cut else "shortened: " in kept
-    assert gauge.tokens(kept) <= max(
+    assert clipped == text if not cut else "shortened: " in clipped
+    assert gauge.tokens(clipped) <= max(
         space, gauge.tokens("… (shortened: 400 of 400 characters follow, which do not fit into this prompt)")
     )
 

@@ -36,9 +36,9 @@ def view(**files: str) -> View:
 def test_files_are_whole_or_by_signature_or_by_name_but_never_cut() -> None:
     small, long = "x = 1\n", "def f(a: int) -> str:\n    '''Say a.'''\n" + "    pass\n" * 400
     tree = view(a_py=small, b_py=long, c_py="# only a comment\n" * 300)
-    found = show_files(tree, ["a.py", "b.py", "c.py"], 150)
-    assert (found.whole, found.outlined, found.named) == (("a.py",), ("b.py",), ("c.py",))
-    shown = found.text
+    section = show_files(tree, ["a.py", "b.py", "c.py"], 150)
+    assert (section.in_full, section.outlined, section.named) == (("a.py",), ("b.py",), ("c.py",))
+    shown = section.text
     assert "```python path=a.py\nx = 1\n```" in shown
     assert "def f(a: int) -> str  # Say a." in shown
     assert "pass" not in shown
@@ -57,8 +57,8 @@ def test_files_that_are_named_or_imported_come_first() -> None:
         {},
     )  # fmt: skip
     case = case_for("Make the report of the weather faster", tests=tests)
-    found = surroundings(case, WORK, tree, SymbolCache())
-    assert found.matter == ("pkg/api.py", "pkg/__init__.py", "pkg/store.py", "notes/weather_report.py")
+    surrounding = surroundings(case, WORK, tree, SymbolCache())
+    assert surrounding.matter == ("pkg/api.py", "pkg/__init__.py", "pkg/store.py", "notes/weather_report.py")
     shared = case_for("Make the report faster", tests=tests, whole_tree=False)
     assert surroundings(shared, WORK, tree, SymbolCache()).matter == ("pkg/api.py", "pkg/__init__.py", "pkg/store.py")
 
@@ -89,19 +89,19 @@ HABITS = {
 def test_of_its_project_a_task_sees_the_tests_that_it_may_contradict() -> None:
     tree = View(FileTree({**HABITS, "colours.py": "RED = 1\n"}), {})
     case, work = case_for("A streak of habits counts due days", whole_tree=False), replace(WORK, project="habits")
-    found = surroundings(case, work, tree, SymbolCache()).matter
-    assert found == ("habits.py", "README.md", "requirements.txt", "tests/test_habits.py")
+    paths = surroundings(case, work, tree, SymbolCache()).matter
+    assert paths == ("habits.py", "README.md", "requirements.txt", "tests/test_habits.py")
     own = replace(work, own_tests={"tests/test_habits.py": "from habits import streak\n"})
-    found = surroundings(case, own, tree, SymbolCache()).matter
-    assert "tests/test_habits.py" not in found  # shown as the task's tests
+    paths = surroundings(case, own, tree, SymbolCache()).matter
+    assert "tests/test_habits.py" not in paths  # shown as the task's tests
 
 
 def test_before_the_project_is_chosen_the_sources_of_the_one_that_the_task_speaks_of_are_shown() -> None:
     other = {"shop/README.md": "# shop\n", "shop/requirements.txt": "", "shop/till.py": "def change(): ...\n"}
     tree = View(FileTree({**{f"habits/{path}": text for path, text in HABITS.items()}, **other}), {})
     case = case_for("A streak of habits counts due days", whole_tree=False)
-    found = surroundings(case, WORK, tree, SymbolCache()).matter
-    assert found == ("habits/habits.py", "habits/README.md", "habits/export.py")
+    paths = surroundings(case, WORK, tree, SymbolCache()).matter
+    assert paths == ("habits/habits.py", "habits/README.md", "habits/export.py")
 
 
 def test_a_task_names_files_by_path_or_by_a_name_that_only_one_has() -> None:
@@ -171,15 +171,15 @@ def test_a_change_is_kept_without_what_leaves_the_base_as_it_is() -> None:
 
 
 def test_the_same_work_has_the_same_digest_and_other_work_another() -> None:
-    one = digest({"a": "x", "b": None}, {})
-    assert one == digest({"b": None, "a": "x"}, {})
+    first = digest({"a": "x", "b": None}, {})
+    assert first == digest({"b": None, "a": "x"}, {})
     others = [
         digest({"a": "xb"}, {}),
         digest({"a": "x"}, {"b": ""}),
         digest({"a": "x", "b": ""}, {}),
         digest({}, {"a": "x"}),
     ]
-    assert len({one, *others}) == 5
+    assert len({first, *others}) == 5
 
 
 def test_binary_files_are_not_shown_and_old_encodings_are() -> None:
@@ -210,16 +210,16 @@ def _long_module() -> str:
 def test_of_a_long_file_the_stretches_that_the_task_is_about_are_shown_as_they_are() -> None:
     text = _long_module()
     interest = interest_in("The ETA of `ProgressBar` is empty")
-    found = show_files(View(FileTree({"bar.py": text, "other.py": text}), {}), ["bar.py"], 3000, interest=interest)
-    assert found.outlined == ("bar.py",)
-    assert not found.whole
+    section = show_files(View(FileTree({"bar.py": text, "other.py": text}), {}), ["bar.py"], 3000, interest=interest)
+    assert section.outlined == ("bar.py",)
+    assert not section.in_full
     line = text[: text.index("class ProgressBar")].count("\n") + 1
     stretch = text[text.index("class ProgressBar") : text.index("        return ''\n") + len("        return ''\n")]
-    assert f"bar.py, lines {line} to {line + 7} of " in found.text
-    assert f"```python\n{stretch}```" in found.text
-    assert "    class ProgressBar\n" in found.text
-    assert found.text.count("def helper_") < 70
-    assert estimate_tokens(found.text) <= 3000
+    assert f"bar.py, lines {line} to {line + 7} of " in section.text
+    assert f"```python\n{stretch}```" in section.text
+    assert "    class ProgressBar\n" in section.text
+    assert section.text.count("def helper_") < 70
+    assert estimate_tokens(section.text) <= 3000
 
 
 def test_a_document_of_the_root_is_named_without_its_ending() -> None:
@@ -234,10 +234,10 @@ def test_what_uses_a_name_of_the_task_is_shown_and_of_a_very_long_function_its_b
     body = "".join(f"    text = text.replace('{n}', 'spaces')\n" for n in range(400))
     text = f"KEEP_ENDS = False\n\n\n{_long_module()}{fold}def tidy(text, width=80):\n{body}    return fold(text)\n"
     interest = interest_in("tidy() strips spaces unless KEEP_ENDS is set; let a call say keep_ends=True")
-    found = show_files(View(FileTree({"tidy.py": text}), {}), ["tidy.py"], 2000, interest=interest).text
-    assert "```python\nKEEP_ENDS = False\n```" in found
-    assert fold.strip() in found
-    assert "def tidy(text, width=80):\n    text = text.replace('0', 'spaces')\n" in found
+    section_text = show_files(View(FileTree({"tidy.py": text}), {}), ["tidy.py"], 2000, interest=interest).text
+    assert "```python\nKEEP_ENDS = False\n```" in section_text
+    assert fold.strip() in section_text
+    assert "def tidy(text, width=80):\n    text = text.replace('0', 'spaces')\n" in section_text
 
 
 def test_a_long_file_that_the_task_says_nothing_about_is_shown_by_its_signatures_alone() -> None:
@@ -252,15 +252,15 @@ def test_one_long_file_leaves_room_for_the_others() -> None:
     long, short = "# a line of words\n" * 500, "x = 1\n"
     files = {"long.py": long, "short.py": short * 300}
     room = estimate_tokens(long) + 100
-    found = show_files(View(FileTree(files), {}), list(files), room, interest=interest_in("x"))
-    assert found.whole == ("short.py",)
-    assert show_files(View(FileTree(files), {}), ["long.py"], room + 100, interest=interest_in("x")).whole == (
+    section = show_files(View(FileTree(files), {}), list(files), room, interest=interest_in("x"))
+    assert section.in_full == ("short.py",)
+    assert show_files(View(FileTree(files), {}), ["long.py"], room + 100, interest=interest_in("x")).in_full == (
         "long.py",
     )
 
 
 @given(st.text(max_size=300), st.sampled_from(["a.py", "a.mjs", "a.txt"]))
 def test_whatever_a_file_holds_its_parts_are_lines_of_it_in_order(text: str, path: str) -> None:
-    found = parts(path, text)
-    assert [part.first for part in found] == sorted(part.first for part in found)
-    assert all(part.first >= 1 for part in found)
+    file_parts = parts(path, text)
+    assert [part.first for part in file_parts] == sorted(part.first for part in file_parts)
+    assert all(part.first >= 1 for part in file_parts)

@@ -41,13 +41,13 @@ async def test_the_first_line_of_every_system_prompt_names_the_phase() -> None:
 @settings(deadline=None)
 @given(st.text(), st.text())
 def test_a_text_cannot_end_its_own_quotation(text: str, other: str) -> None:
-    whole = quote("task", text)
-    begin, *middle, end = whole.split("\n")
+    quoted = quote("task", text)
+    begin, *middle, end = quoted.split("\n")
     assert begin.startswith("----- begin task ")
     seal = begin.split()[3]
     assert end == f"----- end task {seal} -----"
     assert not any(line == end for line in middle)
-    nested = quote("task", f"{whole}\n{other}").split("\n")
+    nested = quote("task", f"{quoted}\n{other}").split("\n")
     assert nested.count(nested[-1]) == 1
 
 
@@ -81,10 +81,10 @@ async def test_two_calls_of_a_phase_share_their_beginning() -> None:
 
 
 async def test_a_resumed_step_asks_exactly_the_same() -> None:
-    one, two = Bench(model_for(RIGHT)), Bench(model_for(RIGHT))
-    await one.run(case_for(tests=TESTS))
-    await two.run(case_for(tests=TESTS))
-    assert [r.digest for r in one.model.requests] == [r.digest for r in two.model.requests]
+    first, second = Bench(model_for(RIGHT)), Bench(model_for(RIGHT))
+    await first.run(case_for(tests=TESTS))
+    await second.run(case_for(tests=TESTS))
+    assert [r.digest for r in first.model.requests] == [r.digest for r in second.model.requests]
 
 
 async def test_a_prompt_keeps_to_its_budget_and_a_long_file_is_named() -> None:
@@ -154,11 +154,11 @@ async def test_what_the_owner_allowed_and_denied_stands_beside_the_task() -> Non
 
 async def test_the_kind_of_program_is_spoken_of_only_where_the_owner_named_it() -> None:
     words = "Write `add` in add.py for the CLI tool of the registration API that reads a CSV"
-    silent, said = Bench(model_for(RIGHT, TESTING=[OWN])), Bench(model_for(RIGHT, TESTING=[OWN]))
+    silent, named = Bench(model_for(RIGHT, TESTING=[OWN])), Bench(model_for(RIGHT, TESTING=[OWN]))
     await silent.run(case_for(words))
-    await said.run(case_for(words, kind="data_pipeline"))
+    await named.run(case_for(words, kind="data_pipeline"))
     assert not any("# This is a" in request.messages[0].text for request in silent.model.requests)
-    assert all("# This is a data pipeline" in request.messages[0].text for request in said.model.requests)
+    assert all("# This is a data pipeline" in request.messages[0].text for request in named.model.requests)
 
 
 async def test_a_small_task_is_asked_about_three_times_in_few_words_and_its_tests_follow_the_plan() -> None:

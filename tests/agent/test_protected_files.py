@@ -67,8 +67,8 @@ def test_sources_are_no_tools(path: str) -> None:
 def test_of_a_pyproject_what_steers_tools_is_told_from_what_does_not(
     text: str, before: str | None, what: str | None
 ) -> None:
-    found = find_unasked("pyproject.toml", text, before=before, asked="Add a parser")
-    assert found == (what and f"its part {what!r}")
+    reason = find_unasked("pyproject.toml", text, before=before, asked="Add a parser")
+    assert reason == (what and f"its part {what!r}")
     if what:
         assert find_unasked("pyproject.toml", text, before=before, asked="Mend pyproject.toml") is None
     assert find_unasked("pyproject.toml", PROJECT + "[tool.ruff]\nx = 1\n", before=None, asked="Set up ruff") is None

@@ -59,9 +59,9 @@ async def test_lessons_are_recalled_once_and_shown_in_all_phases_that_think() ->
     assert [lesson.id for lesson in work.lessons] == [1, 2, 3]
     assert all("lesson number 3" in bench.model.prompt(n) for n in range(4))
     assert not any("lesson number 4" in bench.model.prompt(n) for n in range(4))
-    (told,) = [event for event in bench.events if event.kind is Kind.LESSON_RECALLED]
-    assert [lesson["id"] for lesson in told.data["lessons"]] == [1, 2, 3]
-    assert {"score", "age_days", "about", "kind"} < told.data["lessons"][0].keys()
+    (recall,) = [event for event in bench.events if event.kind is Kind.LESSON_RECALLED]
+    assert [lesson["id"] for lesson in recall.data["lessons"]] == [1, 2, 3]
+    assert {"score", "age_days", "about", "kind"} < recall.data["lessons"][0].keys()
 
 
 async def test_a_failure_and_a_pattern_of_the_same_number_are_two_lessons() -> None:
@@ -129,8 +129,8 @@ def blames(*tests: str) -> str:
 
 
 async def test_where_tests_are_kept_one_that_contradicts_the_task_is_one_question_to_its_owner() -> None:
-    suite, said = WithOld(), blames("tests/test_old.py::test_old")
-    model, keep = model_for(RIGHT, WRONG, REFLECTING=[said] * 9), AgentSettings(change_tests="keep")
+    suite, reflection = WithOld(), blames("tests/test_old.py::test_old")
+    model, keep = model_for(RIGHT, WRONG, REFLECTING=[reflection] * 9), AgentSettings(change_tests="keep")
     bench = Bench(model, suite=suite, base={"tests/test_old.py": OLD}, settings=keep)
     case = case_for("Write `add` in add.py", iterations=2)
     case = replace(case, task=replace(case.task, spec=replace(case.task.spec, tests=TESTS)))
@@ -143,16 +143,18 @@ async def test_where_tests_are_kept_one_that_contradicts_the_task_is_one_questio
     on = replace(held, phase=P.CODING, held_in=None, asks=())
     refused = await bench.run(replace(case, denied=frozenset({ask.subject})), on)
     assert (refused.phase, refused.ending) == (P.ABANDON, Ending.REFUSED)
-    told = replace(case, granted=frozenset({ask.subject}), answers={ask.subject: "Keep the old test."})
-    work = await bench.run(told, on)
+    answered_case = replace(case, granted=frozenset({ask.subject}), answers={ask.subject: "Keep the old test."})
+    work = await bench.run(answered_case, on)
     assert (work.phase, work.iteration) == (P.ABANDON, 2), "it is asked once, and no test gives way"
     assert "Keep the old test." in bench.model.prompt(-1) + bench.model.prompt(-2)
     assert "tests/test_old.py" not in work.change
 
 
 async def test_an_existing_test_that_contradicts_the_task_may_be_changed_by_the_next_try() -> None:
-    said = blames("tests/test_old.py::test_old")
-    bench = Bench(model_for(*[RIGHT] * 9, REFLECTING=[said] * 9), suite=WithOld(), base={"tests/test_old.py": OLD})
+    reflection = blames("tests/test_old.py::test_old")
+    bench = Bench(
+        model_for(*[RIGHT] * 9, REFLECTING=[reflection] * 9), suite=WithOld(), base={"tests/test_old.py": OLD}
+    )
     case = case_for("Write `add` in add.py", iterations=2)
     await bench.run(replace(case, task=replace(case.task, spec=replace(case.task.spec, tests=TESTS))))
     second = [request for request in bench.model.requests if request.phase is P.CODING][1]
@@ -174,8 +176,8 @@ async def test_several_tests_that_contradict_the_task_are_named_together() -> No
 
 def test_one_test_that_contradicts_the_task_may_be_named_without_a_list() -> None:
     for name in ("contradicting_test", "contradicting_tests"):
-        found = read_reflection(json.dumps({"root_cause": "x", name: "tests/test_old.py::test_old"}))
-        assert found == Reflection(root_cause="x", contradicting_tests=("tests/test_old.py::test_old",))
+        reflection = read_reflection(json.dumps({"root_cause": "x", name: "tests/test_old.py::test_old"}))
+        assert reflection == Reflection(root_cause="x", contradicting_tests=("tests/test_old.py::test_old",))
         assert read_reflection(json.dumps({"root_cause": "x", name: ""})) == Reflection(root_cause="x")
 
 
@@ -230,8 +232,8 @@ def test_an_unusable_reflection_is_none(reply: str) -> None:
 @settings(deadline=None)
 @given(st.recursive(st.booleans() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x), max_leaves=5))
 def test_whatever_a_reflection_holds_is_read_or_refused(value: object) -> None:
-    found = read_reflection(json.dumps({"root_cause": value, "suggested_fix": value}))
-    assert found is None or len(found.root_cause) <= 800
+    reflection = read_reflection(json.dumps({"root_cause": value, "suggested_fix": value}))
+    assert reflection is None or len(reflection.root_cause) <= 800
 
 
 async def test_without_a_usable_reflection_a_rule_gives_one() -> None:
@@ -267,9 +269,9 @@ def tries(*failing: str) -> list[Try]:
     ],
 )
 def test_circles_are_found_by_what_fails(failing: list[str], why: str | None) -> None:
-    found = history.why_stuck(tries(*failing), [])
-    assert (why is None) == (found is None)
-    assert why is None or why in str(found)
+    reason = history.why_stuck(tries(*failing), [])
+    assert (why is None) == (reason is None)
+    assert why is None or why in str(reason)
 
 
 def test_circles_are_found_by_what_was_written_before() -> None:

@@ -276,9 +276,9 @@ def test_a_cut_reply_keeps_what_was_complete_and_says_so() -> None:
 
 
 def test_two_texts_for_one_path_are_refused_and_two_equal_ones_are_one() -> None:
-    one = f"```python path=a.py\n{CODE}```\n"
-    assert read(one + one).files == {"a.py": CODE}
-    parsed = read(one + "```python path=a.py\nx = 1\n```\n```python path=b.py\nx = 1\n```\n")
+    code_block = f"```python path=a.py\n{CODE}```\n"
+    assert read(code_block + code_block).files == {"a.py": CODE}
+    parsed = read(code_block + "```python path=a.py\nx = 1\n```\n```python path=b.py\nx = 1\n```\n")
     assert list(parsed.files) == ["b.py"]
     assert "two different texts" in parsed.complaints[0]
 

@@ -26,10 +26,10 @@ CONTENT = json.dumps({"findings": []})
 
 
 def finds(*findings: dict[str, object]) -> str:
-    whole = [
+    full_findings = [
         {"file": "add.py", "line": 2, "severity": "high", "reason": "the branch does nothing", **f} for f in findings
     ]
-    return json.dumps({"findings": whole})
+    return json.dumps({"findings": full_findings})
 
 
 def reviewed(**more: Any) -> AttemptContext:
@@ -64,8 +64,8 @@ async def test_a_grave_finding_sends_the_change_back_with_place_and_reason() -> 
     assert bench.walk == [P.PLANNING, P.CODING, P.REVIEW, P.REFLECTING, P.CODING, P.REVIEW, P.TESTING]
     assert bench.model.phases == [P.PLANNING, P.CODING, P.REVIEW, P.CODING, P.REVIEW]
     assert "1. add.py:2 (high): the branch does nothing Suggested: drop the branch" in bench.model.prompt(3)
-    told = [event for event in bench.events if event.kind is Kind.REMARK]
-    assert [(event.level, event.data["line"], event.data["blocks"]) for event in told] == [(Level.WARNING, 2, True)]
+    remarks = [event for event in bench.events if event.kind is Kind.REMARK]
+    assert [(event.level, event.data["line"], event.data["blocks"]) for event in remarks] == [(Level.WARNING, 2, True)]
 
 
 async def test_the_next_prompt_shows_what_was_found_once() -> None:
@@ -90,7 +90,7 @@ async def test_what_a_reader_says_at_its_step_counts_what_it_read() -> None:
     low: dict[str, object] = {"severity": "low"}
     base = {"add.py": "def add(a, b):\n    return 0\n"}
     unchanged = block("add.py", base["add.py"])
-    for code, review, said in [
+    for code, review, note in [
         (RIGHT, CONTENT, "nothing to find fault with"),
         (RIGHT, finds(low), "1 remark, none that blocks"),
         (RIGHT, finds(low, {**low, "line": 1}), "2 remarks, none that blocks"),
@@ -98,7 +98,7 @@ async def test_what_a_reader_says_at_its_step_counts_what_it_read() -> None:
     ]:
         bench = Bench(model_for(code, RIGHT, REVIEW=[review, CONTENT]), base=base)
         await bench.run(reviewed())
-        assert notes(bench)[0] == said
+        assert notes(bench)[0] == note
 
 
 async def test_which_gravities_block_is_a_setting() -> None:
@@ -115,7 +115,7 @@ async def test_a_reviewer_who_is_never_content_is_heard_twice_and_then_the_tests
     bench = Bench(model_for(*rights(3), REVIEW=[finds({})] * 9))
     work = await bench.run(reviewed())
     assert (work.phase, work.iteration, work.sent_back_by) == (P.COMMIT, 3, (Reader.REVIEW,) * 2)
-    assert [str(one) for one in work.open_remarks] == ["high (review): add.py:2: the branch does nothing"]
+    assert [str(remark) for remark in work.open_remarks] == ["high (review): add.py:2: the branch does nothing"]
     assert "1 high left open after 2 rounds" in [step.note for step in bench.steps]
 
 
@@ -133,7 +133,7 @@ async def test_a_critical_finding_that_is_left_after_the_rounds_is_the_owners_qu
     yes = Bench(model_for())
     work = await yes.run(replace(case, granted=frozenset({ask.subject})), replace(held, phase=P.REVIEW))
     assert (work.phase, yes.walk, yes.model.phases) == (P.COMMIT, [P.REVIEW, P.TESTING], [])
-    assert [one.gravity for one in work.open_remarks] == [Gravity.CRITICAL]
+    assert [remark.gravity for remark in work.open_remarks] == [Gravity.CRITICAL]
     other = block("add.py", "def add(a, b):\n    return sum((a, b))\n")
     no = Bench(model_for(other, REVIEW=[CONTENT]))
     work = await no.run(replace(case, denied=frozenset({ask.subject})), replace(held, phase=P.REVIEW))
@@ -149,7 +149,7 @@ async def test_what_becomes_of_a_critical_finding_is_a_setting(left: CriticalLef
     bench = Bench(model_for(*rights(3), REVIEW=[CRITICAL] * 3), settings=AgentSettings(critical_left=left))
     work = await bench.run(reviewed())
     assert work.phase is phase
-    assert [one.gravity for one in work.open_remarks] == [Gravity.CRITICAL]
+    assert [remark.gravity for remark in work.open_remarks] == [Gravity.CRITICAL]
     assert [bool(ask.default) for ask in work.asks] == {"ask": [True], "wait": [False], "commit": []}[left]
 
 
@@ -184,7 +184,7 @@ async def test_one_question_serves_both_readers_of_a_small_change() -> None:
     prompt = bench.model.prompt(2)
     assert prompt.startswith("Phase: REVIEW\n")
     assert all(text in prompt for text in ("swallowed error", "OWASP", '"reader": ', "calls.eval"))
-    assert [[one["message"] for one in step.data.get("findings", ())] for step in bench.steps[2:4]] == [
+    assert [[finding["message"] for finding in step.data.get("findings", ())] for step in bench.steps[2:4]] == [
         ["eval runs any text", "the branch does nothing"],
         ["any path can be read"],
     ]
@@ -216,7 +216,7 @@ async def test_a_medium_finding_reaches_the_author_when_he_is_asked_again_anyway
 async def test_a_finding_about_a_file_that_is_not_in_the_change_is_kept_and_blocks_only_where_it_is_critical() -> None:
     bench = Bench(model_for(RIGHT, REVIEW=[finds({"file": "elsewhere.py"})]))
     work = await bench.run(reviewed())
-    assert (work.iteration, [one.where for one in work.open_remarks]) == (1, ["elsewhere.py:2"])
+    assert (work.iteration, [remark.where for remark in work.open_remarks]) == (1, ["elsewhere.py:2"])
     bench = Bench(model_for(SLOPPY, RIGHT, REVIEW=[finds({"file": "elsewhere.py", "severity": "critical"}), CONTENT]))
     assert (await bench.run(reviewed())).iteration == 2
 
@@ -240,8 +240,8 @@ class Counts:
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         text = job.change.get("add.py") or ""
         self.seen.append(text)
-        found = Finding(rule="python.eval", severity=Severity.BLOCK, path="add.py", line=2, message="runs any text")
-        return ChangeCheckReport(findings=(found,) if "eval" in text else ())
+        finding = Finding(rule="python.eval", severity=Severity.BLOCK, path="add.py", line=2, message="runs any text")
+        return ChangeCheckReport(findings=(finding,) if "eval" in text else ())
 
 
 @pytest.mark.parametrize(("review", "audit"), [(True, False), (False, True), (True, True)])
@@ -323,8 +323,10 @@ class Warns:
     """A gate with one finding."""
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
-        found = Finding(rule="calls.eval", severity=Severity.NOTE, path="add.py", line=2, message="eval runs any text")
-        return ChangeCheckReport(findings=(found,) if "add.py" in job.change else ())
+        finding = Finding(
+            rule="calls.eval", severity=Severity.NOTE, path="add.py", line=2, message="eval runs any text"
+        )
+        return ChangeCheckReport(findings=(finding,) if "add.py" in job.change else ())
 
 
 async def test_the_auditor_is_told_what_the_static_checks_found() -> None:

@@ -79,7 +79,7 @@ async def test_a_named_tool_is_called_in_the_text_form_and_its_result_is_kept_an
     assert [(call.name, call.arguments) for call in bench.books.calls] == [(NAME, {"word": "right"})]
     assert bench.books.opened_for == [("books.lookup",)]
     assert bench.books.closed == 1
-    first = next(iter(bench.log.kept.values()))
+    first = next(iter(bench.log.records.values()))
     assert (first.name, first.text, first.ok, first.change) == (NAME, INJECTED, True, None)
     shown = last_text(codings(bench)[1])
     assert INJECTED.partition("\n")[0] in shown
@@ -103,7 +103,7 @@ async def test_what_a_call_said_is_not_asked_for_again_by_a_second_life() -> Non
     case = case_for(tests=TESTS, mcp=["books.lookup"])
     await bench.run(case)
     again = bench_for(LOOKUP, EDIT, DONE)
-    again.log.kept = dict(bench.log.kept)
+    again.log.records = dict(bench.log.records)
     assert (await again.run(case)).phase is Phase.COMMIT
     assert again.books.calls == []
 
@@ -139,5 +139,5 @@ async def test_a_task_that_names_one_works_with_tools_also_in_a_small_repository
 async def test_a_server_that_cannot_be_had_is_told_to_the_owner_and_the_work_goes_on() -> None:
     bench = bench_for(EDIT, DONE, books=Books(faults={"books": "it does not answer"}))
     assert (await bench.run(case_for(tests=TESTS, mcp=["books.lookup"]))).phase is Phase.COMMIT
-    told = [event.message for event in bench.events if event.kind is Kind.TOOL_SERVER_FAILED]
-    assert told == ["books cannot be used: it does not answer"]
+    messages = [event.message for event in bench.events if event.kind is Kind.TOOL_SERVER_FAILED]
+    assert messages == ["books cannot be used: it does not answer"]

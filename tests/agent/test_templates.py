@@ -127,9 +127,9 @@ def test_the_form_of_a_reflection_is_none_in_whatever_shape_it_comes(echo: str) 
 def test_the_form_of_a_call_is_no_call_that_can_be_run(spec: ToolSpec) -> None:
     form = tool_text.describe([spec])[len(tool_text.describe([])) :]
     calls = read_calls(Completion(text=form, backend="scripted", model="m"), specs.WORKING).calls
-    needed = [one.name for one in spec.parameters if one.required]
+    needed = [parameter.name for parameter in spec.parameters if parameter.required]
     for call in calls:
-        words = {one.name: one.description for one in spec.parameters if one.required}
+        words = {parameter.name: parameter.description for parameter in spec.parameters if parameter.required}
         for given in (call.arguments, words) if needed else ():
             with pytest.raises(BadReply):
                 read_arguments(call.name, given)
@@ -185,7 +185,7 @@ async def test_no_prompt_is_sent_twice_to_a_model_that_always_says_the_same(
         model_for(reply, forever=True, PLANNING=[reply] * 9, REFLECTING=[reply] * 40), profile=profile, base=base
     )
     await bench.run(case_for("Write add in add.py", tests=TESTS))
-    sent = [(one.messages, one.temperature) for one in bench.model.requests]
+    sent = [(request.messages, request.temperature) for request in bench.model.requests]
     assert len(sent) > 3
     assert [number for number, each in enumerate(sent) if each in sent[:number]] == []
 

@@ -214,9 +214,9 @@ class Reader(PlainSuite):
             return await super().judge(job)
         self.jobs.append(job)
         wrong = "wrong" in str(job.change.get("README.md"))
-        found = (Failure(id="README.md:1", kind="Documentation", message="the link leads nowhere"),) if wrong else ()
+        failures = (Failure(id="README.md:1", kind="Documentation", message="the link leads nowhere"),) if wrong else ()
         evidence = Evidence(tree="t", sandbox="none", label=Label.DOCUMENTED)
-        return Verdict(passed=not wrong, reason="1 page checked", evidence=evidence, failures=found)
+        return Verdict(passed=not wrong, reason="1 page checked", evidence=evidence, failures=failures)
 
 
 async def test_documentation_is_asked_for_no_tests_and_mended_by_the_line_that_is_named() -> None:

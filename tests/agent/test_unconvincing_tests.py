@@ -43,7 +43,7 @@ class WithOldTests(PlainSuite):
 def prompts_for_tests(model: ScriptedModel) -> list[str]:
     """All prompts that asked for tests, as they were sent."""
     asked = [request for request in model.requests if request.phase is P.TESTING]
-    return ["\n".join(f"{one.role}: {one.text}" for one in request.messages) for request in asked]
+    return ["\n".join(f"{message.role}: {message.text}" for message in request.messages) for request in asked]
 
 
 def bench_for(*tests: str, code: Sequence[str] = (RIGHT,)) -> Bench:
@@ -112,12 +112,12 @@ async def test_without_a_suite_of_the_repository_better_tests_may_come_late() ->
 async def test_tests_without_an_assertion_do_not_keep_the_suite_of_the_repository_from_running() -> None:
     class Refusing(WithOldTests):
         async def judge(self, job: SuiteJob) -> Verdict:
-            found = await super().judge(job)
-            return replace(found, passed=False, results=(), reason="they prove nothing", weak=tuple(job.own))
+            verdict = await super().judge(job)
+            return replace(verdict, passed=False, results=(), reason="they prove nothing", weak=tuple(job.own))
 
         async def try_out(self, job: SuiteJob) -> Trial:
-            found = await PlainSuite.judge(self, replace(job, given=OLD, own={}))
-            return Trial(reason=found.reason, results=found.results, failures=found.failures)
+            verdict = await PlainSuite.judge(self, replace(job, given=OLD, own={}))
+            return Trial(reason=verdict.reason, results=verdict.results, failures=verdict.failures)
 
     bench = bench_for(NEVER_RED, NEVER_RED_TOO)
     bench.suite = Refusing()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nightshift.app.acp import nowhere, place
+from nightshift.app.acp import nowhere, prepare_agents
 from nightshift.app.models import chain_of, nothing_runs
 from nightshift.config.load import Settings, load_settings
 from nightshift.core.errors import ConfigError
@@ -32,18 +32,18 @@ def settings(home: Path, **more: Any) -> Settings:
     return load_settings({"model_type": "acp", "acp_command": "true --acp 'a b'", **more}, home)
 
 
-def make(found: Settings) -> AcpBackend:
-    (backend,) = chain_of(found, nothing_runs)
+def make(acp_settings: Settings) -> AcpBackend:
+    (backend,) = chain_of(acp_settings, nothing_runs)
     assert isinstance(backend, AcpBackend)
     return backend
 
 
 def test_an_agent_gets_what_its_owner_set_and_no_more(tmp_path: Path) -> None:
-    found = settings(
+    acp_settings = settings(
         tmp_path, acp_hosts=["api.Example.com", "localhost:8443"], model_timeout_s=600, acp_auth="key",
         acp_variables=["AGENT_KEY", "AGENT_REGION", "ABSENT"], model_name="acp=Helper",
     )  # fmt: skip
-    backend = make(found)
+    backend = make(acp_settings)
     given = backend._settings
     assert backend.model == "Helper"
     assert given.command == ("true", "--acp", "a b")
@@ -51,8 +51,8 @@ def test_an_agent_gets_what_its_owner_set_and_no_more(tmp_path: Path) -> None:
     named = (Endpoint("api.example.com", 443),)
     assert given.hosts == (*named, Endpoint("localhost", 8443))
     assert (given.turn_s, given.auth_method) == (570, "key")
-    assert KEY in found.secrets, "what an agent says is shown without its key"
-    assert "eu" not in found.secrets
+    assert KEY in acp_settings.secrets, "what an agent says is shown without its key"
+    assert "eu" not in acp_settings.secrets
 
 
 def test_a_key_of_nightshift_s_own_is_given_where_it_is_named(tmp_path: Path) -> None:
@@ -71,19 +71,19 @@ def test_what_cannot_be_an_agent_is_refused_with_the_field(tmp_path: Path) -> No
 
 
 def test_without_the_strong_sandbox_no_agent_is_started(tmp_path: Path) -> None:
-    found = place(settings(tmp_path), runtime(), "process")
-    assert isinstance(found, str)
-    assert "bubblewrap" in found
+    reason = prepare_agents(settings(tmp_path), runtime(), "process")
+    assert isinstance(reason, str)
+    assert "bubblewrap" in reason
     backend = make(settings(tmp_path))
     assert not backend.is_available()
     assert backend.detail == nowhere()
 
 
 async def test_copies_that_a_dead_daemon_left_are_removed(tmp_path: Path) -> None:
-    found = settings(tmp_path)
-    left = job_folders.private(found.state_dir / "agents") / "run-of-the-dead"
+    acp_settings = settings(tmp_path)
+    left = job_folders.private(acp_settings.state_dir / "agents") / "run-of-the-dead"
     (left / "work").mkdir(parents=True)
-    where = await asyncio.to_thread(place, found, runtime(), bubblewrap.NAME)
+    where = await asyncio.to_thread(prepare_agents, acp_settings, runtime(), bubblewrap.NAME)
     assert isinstance(where, AgentPlace)
     assert not left.exists()
     assert where.folder == left.parent

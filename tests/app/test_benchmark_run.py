@@ -50,7 +50,7 @@ def one_item(folder: Path, server: WireServer, **more: str) -> Iterator[tuple[Se
     settings = settings_in(home)
     with open_results(settings, str(shop(folder / "shop", only="half", **more))) as here:
         mine_commits(here)
-        asyncio.run(validate_candidates(here, settings, 1, lambda _one: None))
+        asyncio.run(validate_candidates(here, settings, 1, lambda _outcome: None))
         (item,), (arm,) = here.store.items(), of_models([f"openai={server.model}"])
         here.store.add_arm(arm)
         yield settings, here, arm, item, here.store.begin_run(here.repo, Mode.WORDS, [arm.name], [item.key], utc_now())
@@ -96,14 +96,17 @@ def test_an_outage_breaks_an_attempt_off_after_a_while_and_it_goes_on_when_the_m
         broken = tried(3)
         assert isinstance(broken, BrokenOff)
         assert broken.reason.startswith("the model does not come back: no model can answer now")
-        asked, paid = [one.phase for one in server.requests if one.fault is None], here.store.spent(run.key)[0]
+        asked, paid = (
+            [request.phase for request in server.requests if request.fault is None],
+            here.store.spent(run.key)[0],
+        )
         assert asked == ["PLANNING", "CODING"]
         assert paid > 0
         server.heal()
         result = tried(60)
         assert isinstance(result, Result)
         assert result.solved
-        assert [one.phase for one in server.requests if one.fault is None] == [*asked, "TESTING"]
+        assert [request.phase for request in server.requests if request.fault is None] == [*asked, "TESTING"]
         assert here.store.spent(run.key)[0] == pytest.approx(result.cost_usd)
 
 
@@ -183,7 +186,7 @@ def test_an_arm_with_memory_knows_in_the_second_round_what_it_learned_in_the_fir
         ended = asyncio.run(run_arms(settings, here, arms, Asked(mode=Mode.WORDS, rounds=2), tell=lambda _words: None))
         assert (ended.state, ended.rounds) == (RunState.DONE, 2)
         tries = [
-            {one.arm: (one.solved, one.iterations) for one in here.store.round_results(ended.key, number)}
+            {result.arm: (result.solved, result.iterations) for result in here.store.round_results(ended.key, number)}
             for number in (1, 2)
         ]
         assert tries == [{"learner": (True, 2), "plain": (True, 2)}, {"learner": (True, 1), "plain": (True, 2)}]

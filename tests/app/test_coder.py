@@ -24,15 +24,15 @@ WRONG, RIGHT = ({"add.py": f"def add(a, b):\n    return a {sign} b\n"} for sign 
 def test_the_loop_goes_on_until_the_tests_pass_or_the_limit(
     fixed: Files, most: int, calls: int, passed: bool, ending: Ending | None
 ) -> None:
-    told = list[str]()
+    feedbacks = list[str]()
 
     def fix(_task: TaskSpec, _files: Files, feedback: str) -> Files:
-        told.append(feedback)
+        feedbacks.append(feedback)
         return fixed
 
     solved = AutonomousCoder(lambda _task: WRONG, fix, max_iterations=most).solve("Write add in add.py", TESTS)
-    assert (solved.passed, solved.ending, len(told)) == (passed, ending, calls)
-    assert all("test_add" in feedback for feedback in told)
+    assert (solved.passed, solved.ending, len(feedbacks)) == (passed, ending, calls)
+    assert all("test_add" in feedback for feedback in feedbacks)
 
 
 def test_an_executor_counts_tests_and_runs_code() -> None:

@@ -33,16 +33,16 @@ def wheel(folder: Path, module: str) -> None:
     }
     record = "".join(f"{name},sha256={_digest(each)},{len(each)}\n" for name, each in files.items())
     folder.mkdir(exist_ok=True)
-    with zipfile.ZipFile(folder / f"{module}-1.0-py3-none-any.whl", "w") as made:
+    with zipfile.ZipFile(folder / f"{module}-1.0-py3-none-any.whl", "w") as archive:
         for name, each in {**files, f"{info}/RECORD": record + f"{info}/RECORD,,\n"}.items():
-            made.writestr(name, each)
+            archive.writestr(name, each)
 
 
 def _digest(text: str) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
 
 
-class Place:
+class Checkout:
     """A checkout with one extra, and an environment to install it into."""
 
     def __init__(self, folder: Path) -> None:
@@ -83,15 +83,15 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    found = Place(tmp_path)
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", found.venv], check=True)
-    packages.uv_program(found.python).symlink_to(packages.uv_program(Path(sys.executable)))
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checkout]:
+    new_checkout = Checkout(tmp_path)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", new_checkout.venv], check=True)
+    packages.uv_program(new_checkout.python).symlink_to(packages.uv_program(Path(sys.executable)))
     # pip's settings are asked for with the environment's own pip; that of the tests stands in for it.
-    site = next((found.venv / "lib").glob("python*")) / "site-packages"
+    site = next((new_checkout.venv / "lib").glob("python*")) / "site-packages"
     (site / "pip.pth").write_text(f"{Path(sys.prefix, 'lib', site.parent.name, 'site-packages')}\n")
     monkeypatch.syspath_prepend(str(site))
-    yield found
+    yield new_checkout
     sys.modules.pop("nightshift_tiny", None)
 
 
@@ -100,42 +100,42 @@ def only(installer: ExtrasInstaller) -> ExtraStatus:
     return status
 
 
-def test_what_is_wanted_first_is_installed_and_can_be_imported(place: Place) -> None:
-    wheel(place.wheels, "nightshift_tiny")
-    installer = place.installer()
+def test_what_is_wanted_first_is_installed_and_can_be_imported(checkout: Checkout) -> None:
+    wheel(checkout.wheels, "nightshift_tiny")
+    installer = checkout.installer()
     assert only(installer).state is ExtraState.MISSING
     installer.ensure("tiny")
     assert only(installer).state is ExtraState.INSTALLED
     assert __import__("nightshift_tiny").ANSWER == 42
-    assert place.kinds() == [Kind.EXTRA_INSTALLING, Kind.EXTRA_INSTALLED]
+    assert checkout.kinds() == [Kind.EXTRA_INSTALLING, Kind.EXTRA_INSTALLED]
     installer.ensure("tiny")
-    assert len(place.events) == 2
+    assert len(checkout.events) == 2
 
 
-def test_several_that_want_it_at_once_install_it_once(place: Place) -> None:
-    wheel(place.wheels, "nightshift_tiny")
-    installer = place.installer()
+def test_several_that_want_it_at_once_install_it_once(checkout: Checkout) -> None:
+    wheel(checkout.wheels, "nightshift_tiny")
+    installer = checkout.installer()
     threads = [threading.Thread(target=installer.ensure, args=("tiny",)) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert place.kinds() == [Kind.EXTRA_INSTALLING, Kind.EXTRA_INSTALLED]
+    assert checkout.kinds() == [Kind.EXTRA_INSTALLING, Kind.EXTRA_INSTALLED]
 
 
 @pytest.mark.parametrize("policy", ["ask", "off"])
-def test_nothing_is_installed_that_the_settings_do_not_allow(place: Place, policy: Policy) -> None:
-    wheel(place.wheels, "nightshift_tiny")
-    installer = place.installer(policy)
+def test_nothing_is_installed_that_the_settings_do_not_allow(checkout: Checkout, policy: Policy) -> None:
+    wheel(checkout.wheels, "nightshift_tiny")
+    installer = checkout.installer(policy)
     with pytest.raises(ExtraMissing, match=f"EXTRAS={policy}.*pip install -r nightshift/requirements/tiny.txt"):
         installer.ensure("tiny")
     assert only(installer).state is ExtraState.MISSING
-    assert not place.events
+    assert not checkout.events
 
 
-def test_with_ask_the_owners_word_installs_it(place: Place) -> None:
-    wheel(place.wheels, "nightshift_tiny")
-    installer = place.installer("ask")
+def test_with_ask_the_owners_word_installs_it(checkout: Checkout) -> None:
+    wheel(checkout.wheels, "nightshift_tiny")
+    installer = checkout.installer("ask")
     installer.install("tiny")
     for thread in threading.enumerate():
         if thread.name == "install-tiny":
@@ -144,21 +144,21 @@ def test_with_ask_the_owners_word_installs_it(place: Place) -> None:
     with pytest.raises(UnknownExtra, match="no extra 'tin'; known are tiny"):
         installer.install("tin")
     with pytest.raises(ExtraMissing, match="EXTRAS=off"):
-        place.installer("off", Extra(name="tiny", modules=("nightshift_none",), purpose="", megabytes=1)).install(
+        checkout.installer("off", Extra(name="tiny", modules=("nightshift_none",), purpose="", megabytes=1)).install(
             "tiny"
         )
 
 
-def test_what_cannot_be_had_says_why_and_is_tried_again(place: Place) -> None:
-    installer = place.installer()
+def test_what_cannot_be_had_says_why_and_is_tried_again(checkout: Checkout) -> None:
+    installer = checkout.installer()
     with pytest.raises(ExtraMissing, match="nightshift-tiny"):
         installer.ensure("tiny")
     assert only(installer).state is ExtraState.FAILED
     assert "nightshift-tiny" in only(installer).detail
     (notice,) = extras.notices(installer.statuses())
     assert notice.startswith("tiny could not be installed, for trying: uv failed")
-    assert place.kinds() == [Kind.EXTRA_INSTALLING, Kind.EXTRA_FAILED]
-    wheel(place.wheels, "nightshift_tiny")
+    assert checkout.kinds() == [Kind.EXTRA_INSTALLING, Kind.EXTRA_FAILED]
+    wheel(checkout.wheels, "nightshift_tiny")
     installer.ensure("tiny")
     assert only(installer).state is ExtraState.INSTALLED
 
@@ -172,20 +172,20 @@ esac
 """
 
 
-def test_cuda_is_never_installed_where_no_gpu_is(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    place.script_uv(CUDA)
+def test_cuda_is_never_installed_where_no_gpu_is(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkout.script_uv(CUDA)
     monkeypatch.setattr(extras, "has_gpu", lambda: False)
     with pytest.raises(ExtraMissing, match="no index"):
-        place.installer().ensure("tiny")
-    calls = Path(place.environ["HOME"], "calls").read_text().splitlines()
+        checkout.installer().ensure("tiny")
+    calls = Path(checkout.environ["HOME"], "calls").read_text().splitlines()
     assert len(calls) == 2
     assert "--dry-run" in calls[0]
     assert calls[1].endswith("--torch-backend cpu")
 
 
-def test_an_installation_ends_with_the_daemon(place: Place) -> None:
-    place.script_uv('case "$*" in *dry-run*) ;; *) echo "Downloading big (1.5GiB)"; exec sleep 600;; esac')
-    installer, raised = place.installer(), list[str]()
+def test_an_installation_ends_with_the_daemon(checkout: Checkout) -> None:
+    checkout.script_uv('case "$*" in *dry-run*) ;; *) echo "Downloading big (1.5GiB)"; exec sleep 600;; esac')
+    installer, raised = checkout.installer(), list[str]()
 
     def wanting() -> None:
         try:

@@ -45,8 +45,8 @@ def test_rules_groups_own_patterns_and_paths_are_taken(check: MachineCheck) -> N
 
 
 def test_a_command_that_never_runs_is_refused_with_what_allows_it(check: MachineCheck) -> None:
-    found = faults(check, test_command=("terraform", "apply", "-auto-approve"))
-    assert "`allow: [command.own.terraform-apply]`" in found["test_command"]
+    refusals = faults(check, test_command=("terraform", "apply", "-auto-approve"))
+    assert "`allow: [command.own.terraform-apply]`" in refusals["test_command"]
     assert faults(check, test_command=("ssh", "host", "true"))["test_command"].startswith("never runs: command.remote")
 
 
@@ -81,9 +81,9 @@ def test_a_server_that_is_not_configured_is_named(check: MachineCheck) -> None:
 
 
 def test_all_faults_are_told_at_once(check: MachineCheck) -> None:
-    found = faults(check, allow=("eval",), test_command=("mkae",), repo="/nope")
-    assert sorted(found) == ["allow.0", "repo", "test_command"]
-    assert found["repo"] == "there is no folder /nope"
+    refusals = faults(check, allow=("eval",), test_command=("mkae",), repo="/nope")
+    assert sorted(refusals) == ["allow.0", "repo", "test_command"]
+    assert refusals["repo"] == "there is no folder /nope"
 
 
 def test_a_branch_that_a_task_before_will_make_is_waited_for(check: MachineCheck, tmp_path: Path) -> None:

@@ -98,28 +98,28 @@ def home(tmp_path: Path) -> Home:
 
 
 def test_three_weeks_have_three_checkpoints_and_nothing_else_to_tell(home: Home) -> None:
-    told = home.days(21.5)
-    assert told[Kind.CHECKPOINT] == 3
-    assert told[Kind.STATE_SAVED] == 22 + 1
-    assert told[Kind.WORKER_ERROR] == told[Kind.CLOCK_JUMPED] == 0
+    counts = home.days(21.5)
+    assert counts[Kind.CHECKPOINT] == 3
+    assert counts[Kind.STATE_SAVED] == 22 + 1
+    assert counts[Kind.WORKER_ERROR] == counts[Kind.CLOCK_JUMPED] == 0
     assert len(list((home.path / "reports").glob("*.md"))) == 3
     state = home.state()
     assert (state["clean"], round(state["uptime_total_s"] / DAY_S, 1)) == (True, 21.5)
 
 
 def test_restarts_and_deaths_change_nothing_about_the_week(home: Home) -> None:
-    told = Counter[Kind]()
+    counts = Counter[Kind]()
     for day in range(16):
-        told += home.days(1.0, dies=day % 2 == 0)
-    assert told[Kind.CHECKPOINT] == 2
-    assert told[Kind.CLOCK_JUMPED] == told[Kind.WORKER_ERROR] == 0
+        counts += home.days(1.0, dies=day % 2 == 0)
+    assert counts[Kind.CHECKPOINT] == 2
+    assert counts[Kind.CLOCK_JUMPED] == counts[Kind.WORKER_ERROR] == 0
     assert (home.state()["starts"], home.state()["state"]) == (16, "running")
 
 
 def test_without_its_owner_the_daemon_waits_at_the_first_checkpoint(home: Home) -> None:
     home.resumes = False
-    told = home.days(21)
-    assert told[Kind.CHECKPOINT] == 1
+    counts = home.days(21)
+    assert counts[Kind.CHECKPOINT] == 1
     assert home.state()["state"] == DaemonState.CHECKPOINT
     assert home.state()["next_checkpoint_at"] is None
 
@@ -127,11 +127,11 @@ def test_without_its_owner_the_daemon_waits_at_the_first_checkpoint(home: Home) 
 def test_a_wrong_clock_that_is_set_right_between_two_starts_brings_no_checkpoint(home: Home) -> None:
     home.days(3)
     home.clocks.set_by_s(-20 * 365 * DAY_S)
-    told = home.days(1)
-    assert (told[Kind.CLOCK_JUMPED], told[Kind.CHECKPOINT]) == (1, 0)
+    counts = home.days(1)
+    assert (counts[Kind.CLOCK_JUMPED], counts[Kind.CHECKPOINT]) == (1, 0)
     home.clocks.set_by_s(20 * 365 * DAY_S)
-    told = home.days(2.5)
-    assert told[Kind.CHECKPOINT] == 0, "six and a half days have passed"
+    counts = home.days(2.5)
+    assert counts[Kind.CHECKPOINT] == 0, "six and a half days have passed"
     assert home.days(1)[Kind.CHECKPOINT] == 1
 
 
@@ -140,13 +140,13 @@ def test_a_long_absence_counts_after_a_clock_was_set_back_as_well(home: Home) ->
     home.clocks.set_by_s(-3 * DAY_S)
     home.days(1)
     home.clocks.pass_s(5 * DAY_S)
-    told = home.days(2)
-    assert told[Kind.CHECKPOINT] == 0, "three of the five days are taken for a clock that was set right"
+    counts = home.days(2)
+    assert counts[Kind.CHECKPOINT] == 0, "three of the five days are taken for a clock that was set right"
     assert home.days(2)[Kind.CHECKPOINT] == 1
 
 
 def test_quiet_hours_come_and_go_every_day(home: Home) -> None:
     home.settings = {"quiet_hours": ["22:00-07:00"], "checkpoint_days": 100}
-    told = home.days(5)
-    assert told[Kind.HELD_BACK] == told[Kind.LET_GO] == 5
+    counts = home.days(5)
+    assert counts[Kind.HELD_BACK] == counts[Kind.LET_GO] == 5
     assert home.clocks() == HandClocks()() + timedelta(days=5)

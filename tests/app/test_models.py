@@ -39,6 +39,6 @@ async def test_routing_follows_the_setting_and_a_reload_of_it(tmp_path: Path) ->
                 request = ask(task_id=task_id, kind=Kind.LIBRARY, step_no=int(now is measured))
                 await models.for_task(task_id, Limits(), Spent()).complete(request)
             assert [routes.route(task_id, 1) is not None for task_id in ids] == [now is measured] * 2
-        told = store.events.last(50, kind=Told.MODEL_CALLED)
-        assert ["route" in event.data for event in told] == [False, False, True, True]
+        events = store.events.last(50, kind=Told.MODEL_CALLED)
+        assert ["route" in event.data for event in events] == [False, False, True, True]
         await models.aclose()

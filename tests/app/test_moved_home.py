@@ -40,8 +40,8 @@ def test_the_commits_of_a_moved_home_are_found_in_its_ledger(tmp_path: Path, wha
     home.rename(moved)
     with ExitStack() as stack:
         store, repo = open_home(moved, stack)
-        (found,) = store.state.commits(10)
-        assert found.repo == (theirs if is_theirs else repo)
+        (commit,) = store.state.commits(10)
+        assert commit.repo == (theirs if is_theirs else repo)
         if what == "entered again":
             store.state.record_commit(replace(ENTRY, repo=repo)).result()
         elif what == "pushed":
@@ -57,10 +57,11 @@ def test_an_older_home_loses_the_paths_of_its_own_commits_alone(tmp_path: Path) 
     with ExitStack() as stack:
         store, repo = open_home(tmp_path / "home", stack)
         own, theirs = (
-            store.queue.submit(TaskSpec(description="x", repo=place)).result().task_id for place in (None, "/srv/shop")
+            store.queue.submit(TaskSpec(description="x", repo=folder)).result().task_id
+            for folder in (None, "/srv/shop")
         )
-        for number, place in ((own, "/old/workspace"), (theirs, "/srv/shop")):
-            store.state.record_commit(replace(ENTRY, task_id=number, repo=place)).result()
+        for number, folder in ((own, "/old/workspace"), (theirs, "/srv/shop")):
+            store.state.record_commit(replace(ENTRY, task_id=number, repo=folder)).result()
         migrate = dict(STEPS)["0028_own_commits"]
         for _ in range(2):
             store.db.write(migrate).result()  # type: ignore[arg-type]  # it does no more than execute

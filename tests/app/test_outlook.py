@@ -39,7 +39,7 @@ class Desk:
             self.clocks.pass_s(600)
             self.store.queue.finish(task.id, task.fence, Ending.COMMITTED, spent=Spent(cost_usd=1.0)).result()
 
-    def told(self) -> int:
+    def count_warnings(self) -> int:
         self.store.events.catch_up().result()
         return sum(event.kind is Kind.BUDGET_SHORT for event in self.store.events.after(0, limit=1000))
 
@@ -59,17 +59,17 @@ async def test_a_short_budget_is_told_once_a_day(desk: Desk) -> None:
     for _ in range(3):
         await desk.watch.look()
         desk.clocks.pass_s(FRESH_S)
-    assert desk.told() == 1
+    assert desk.count_warnings() == 1
     desk.clocks.pass_s(86_400)
     await desk.watch.look()
-    assert desk.told() == 2
+    assert desk.count_warnings() == 2
 
 
 async def test_a_budget_that_does_is_not_told_of(desk: Desk) -> None:
     desk.submit(4)
     desk.work(3)
     await desk.watch.look()
-    assert desk.told() == 0
+    assert desk.count_warnings() == 0
     assert desk.watch().line.startswith("1 task, ")
 
 

@@ -40,17 +40,17 @@ class Bench:
         )  # fmt: skip
         self.service = RepositoryService(lambda: self.settings, self.database, self.git, self.events.append)
 
-    def kept(self, repo: Path) -> RepositorySettings:
-        return self.service.kept(TaskSpec(description="x", repo=str(repo)))
+    def read_settings(self, repo: Path) -> RepositorySettings:
+        return self.service.settings_for(TaskSpec(description="x", repo=str(repo)))
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     (tmp_path / "home").mkdir()
-    made = Bench(tmp_path / "home")
-    yield made
-    made.git.close()
-    made.database.close()
+    new_bench = Bench(tmp_path / "home")
+    yield new_bench
+    new_bench.git.close()
+    new_bench.database.close()
 
 
 def option(shown: RepositoryOptions, name: str) -> Option:
@@ -89,11 +89,11 @@ def test_what_is_set_holds_for_tasks_in_the_repository_and_below_until_it_is_tak
     assert shown.repo == str(shop)
     assert option(shown, "wall_s").source is Source.KEPT
     wanted = RepositorySettings(limits=Limits(wall_s=60), linters=(Linter.MYPY,), allow=("ruff.E501",))
-    assert bench.kept(shop) == bench.kept(shop / "sub") == wanted
-    assert bench.kept(other) == RepositorySettings()
+    assert bench.read_settings(shop) == bench.read_settings(shop / "sub") == wanted
+    assert bench.read_settings(other) == RepositorySettings()
     assert [event.kind for event in bench.events] == [Kind.SETTINGS_RELOADED]
     bench.service.change(str(shop), {"wall_s": None, "allow": None})
-    assert bench.kept(shop) == RepositorySettings(linters=(Linter.MYPY,))
+    assert bench.read_settings(shop) == RepositorySettings(linters=(Linter.MYPY,))
     bench.service.change(str(shop), {"linters": None})
     assert repositories.with_settings(bench.database.reader()) == []
 
@@ -103,7 +103,7 @@ def test_a_repository_inside_of_another_has_settings_of_its_own(bench: Bench, tm
     inner = make_repo(outer / "inner", FILES)
     bench.service.change(str(outer), {"review": True})
     bench.service.change(str(inner), {"review": False})
-    assert (bench.kept(outer).review, bench.kept(inner / "deep").review) == (True, False)
+    assert (bench.read_settings(outer).review, bench.read_settings(inner / "deep").review) == (True, False)
 
 
 @pytest.mark.parametrize(("changes", "field"), [
@@ -117,7 +117,7 @@ def test_what_cannot_be_is_refused_and_nothing_of_it_is_kept(
     with pytest.raises(InvalidTask) as refused:
         bench.service.change(str(shop), {"review": True, **changes})
     assert field in refused.value.fields
-    assert bench.kept(shop) == RepositorySettings()
+    assert bench.read_settings(shop) == RepositorySettings()
 
 
 def test_branches_that_are_there_can_be_named_and_the_base_is_what_is_read(bench: Bench, tmp_path: Path) -> None:
@@ -136,10 +136,10 @@ def test_values_of_another_version_are_told_and_do_not_stand_in_the_way(bench: B
     shop = make_repo(tmp_path / "shop", FILES)
     odd = {"review": True, "of_a_later_version": 1}
     bench.database.write(lambda conn: repositories.keep_settings(conn, str(shop), odd, bench.service._clock())).result()
-    assert bench.kept(shop) == RepositorySettings(review=True)
+    assert bench.read_settings(shop) == RepositorySettings(review=True)
     assert set(bench.service.show(str(shop)).faults) == {"of_a_later_version"}
     bench.service.change(str(shop), {"audit": True})
-    assert bench.kept(shop) == RepositorySettings(review=True, audit=True)
+    assert bench.read_settings(shop) == RepositorySettings(review=True, audit=True)
 
 
 def test_what_is_no_repository_is_refused_and_the_workspace_is_not_made_by_looking(
@@ -157,7 +157,7 @@ def test_those_that_are_known_are_the_own_one_those_of_tasks_and_those_with_sett
 ) -> None:
     shop = make_repo(tmp_path / "shop", FILES)
     bench.service.change(str(shop), {"review": True})
-    assert bench.service.known() == [str(bench.settings.workspace.resolve()), str(shop)]
+    assert bench.service.list_repositories() == [str(bench.settings.workspace.resolve()), str(shop)]
 
 
 def test_the_command_line_opens_it_beside_a_daemon_and_makes_nothing_to_look(bench: Bench, tmp_path: Path) -> None:

@@ -50,23 +50,23 @@ def without_umask() -> Iterator[None]:
 def test_after_a_restore_a_task_is_done_and_recalls_a_lesson(
     files: Files, tmp_path: Path, harm: str, *, backup: bool
 ) -> None:
-    home, kept = tmp_path / "home", {n: raw for n, raw in files.items() if backup or "/backups/" not in n}
-    raw = bytearray(kept[DATABASE])
+    home, remaining = tmp_path / "home", {n: raw for n, raw in files.items() if backup or "/backups/" not in n}
+    raw = bytearray(remaining[DATABASE])
     if harm == "gone":
-        del kept[DATABASE]
+        del remaining[DATABASE]
     elif harm != "nothing":
         page = 1 if harm == "the head" else root_of(files, tmp_path / "look", harm)
         raw[PAGE * (page - 1) : PAGE * page] = b"\xa5" * PAGE
-        kept[DATABASE] = bytes(raw)
-    put(home, kept)
+        remaining[DATABASE] = bytes(raw)
+    put(home, remaining)
     with ExitStack() as stack:
         store = open_store(settings_of(home), stack, Ticking(NOON.replace(hour=23)))
         status, recalled = fail_and_fix(store, "add the prices of another basket")
-        told = [text for text in notices(store, NOON.replace(hour=23)) if "database" in text]
+        messages = [text for text in notices(store, NOON.replace(hour=23)) if "database" in text]
     assert status is Status.DONE
     assert recalled
     assert find_faults(home / DATABASE) == ()
-    assert len(told) == (harm != "nothing")
+    assert len(messages) == (harm != "nothing")
     with closing(connect(home / DATABASE, readonly=True)) as conn:
         assert not conn.execute("SELECT name FROM sqlite_master WHERE name GLOB 'vec_*'").fetchall()
 
@@ -81,9 +81,9 @@ def test_only_the_owner_reads_a_restored_database(files: Files, tmp_path: Path, 
     with ExitStack() as stack:
         store = open_store(settings_of(home), stack, Ticking(NOON.replace(hour=23)))
         backups.copy(store.db.path, home / "db" / "backups" / "copy.sqlite")
-    found = {
+    paths = {
         DATABASE: home / DATABASE,
         "a backup": home / "db" / "backups" / "copy.sqlite",
         "the damaged one": next((home / "db" / "damaged").rglob("agent_logs.sqlite")),
     }
-    assert stat.S_IMODE(found[name].stat().st_mode) == 0o600
+    assert stat.S_IMODE(paths[name].stat().st_mode) == 0o600

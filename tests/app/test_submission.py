@@ -20,8 +20,8 @@ def settings(tmp_path: Path) -> Settings:
     return load_settings(home=tmp_path)
 
 
-def choose(settings: Settings, **said: object) -> Language:
-    return choose_language_here(parse_spec({"description": "Fix the discount", **said}), settings)
+def choose(settings: Settings, **fields: object) -> Language:
+    return choose_language_here(parse_spec({"description": "Fix the discount", **fields}), settings)
 
 
 def test_the_files_of_the_repository_decide_from_any_folder_in_it(tmp_path: Path, settings: Settings) -> None:

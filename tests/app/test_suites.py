@@ -28,8 +28,8 @@ async def test_rules_repositories_and_patterns_are_the_owners(tmp_path: Path) ->
     usual = await report({}, tmp_path)
     assert [(f.rule, f.severity) for f in usual.findings] == [("python.eval", Severity.BLOCK)]
     flags = {"checker_rules": {"python.eval": "note"}, "blocked_commands": ["terraform apply *"]}
-    told = await report(flags, tmp_path)
-    assert {(f.rule, f.severity) for f in told.findings} == {
+    owners_report = await report(flags, tmp_path)
+    assert {(f.rule, f.severity) for f in owners_report.findings} == {
         ("python.eval", Severity.NOTE),
         ("command.own.terraform-apply", Severity.BLOCK),
     }
@@ -38,8 +38,8 @@ async def test_rules_repositories_and_patterns_are_the_owners(tmp_path: Path) ->
 
 def test_a_pattern_that_is_off_stops_no_test_command(tmp_path: Path) -> None:
     assert make_checker(load_settings({}, tmp_path)).hooks.refusal(FORCED)
-    for said in ("off", "note"):
-        settings = load_settings({"checker_rules": {"command.force-push": said}}, tmp_path)
+    for mode in ("off", "note"):
+        settings = load_settings({"checker_rules": {"command.force-push": mode}}, tmp_path)
         assert make_checker(settings).hooks.refusal(FORCED) is None
 
 

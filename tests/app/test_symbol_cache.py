@@ -57,9 +57,9 @@ def test_a_place_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
 
 
 def test_of_very_many_the_last_are_kept(tmp_path: Path) -> None:
-    symbol_cache, one = SymbolCache(), read(View(TextTree(FILES), {}), SymbolCache())["a.py"]
+    symbol_cache, symbols = SymbolCache(), read(View(TextTree(FILES), {}), SymbolCache())["a.py"]
     for n in range(MOST_FILES + 5):
-        symbol_cache.put(str(n), one)
+        symbol_cache.put(str(n), symbols)
     save_cache(symbol_cache, tmp_path / "tags")
     later = load_cache(tmp_path / "tags")
-    assert (len(later), later.get("4"), later.get("5")) == (MOST_FILES, None, one)
+    assert (len(later), later.get("4"), later.get("5")) == (MOST_FILES, None, symbols)

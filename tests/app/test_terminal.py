@@ -134,7 +134,7 @@ print({after})
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "found"),
+    ("before", "after", "output"),
     [
         (
             "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 512))",
@@ -149,9 +149,9 @@ print({after})
         ("os.umask(0o077)", "oct(os.umask(0))", "0o77"),
     ],
 )
-def test_a_daemon_makes_the_best_of_how_it_is_started(before: str, after: str, found: str) -> None:
+def test_a_daemon_makes_the_best_of_how_it_is_started(before: str, after: str, output: str) -> None:
     code = LIFTED.format(before=before, after=after)
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, timeout=60, check=True, capture_output=True, text=True
     )
-    assert done.stdout.strip() == found
+    assert done.stdout.strip() == output

@@ -52,9 +52,9 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     (tmp_path / "home").mkdir()
-    made = Bench(tmp_path / "home")
-    yield made
-    made.close()
+    new_bench = Bench(tmp_path / "home")
+    yield new_bench
+    new_bench.close()
 
 
 def commit(repo: Path, number: int, *, integrated: bool) -> Commit:
@@ -74,8 +74,8 @@ def test_the_repositories_of_tasks_are_told_with_what_is_ours(bench: Bench, tmp_
     for number, integrated in ((1, True), (2, True), (3, False)):
         state.record_commit(commit(shop, number, integrated=integrated)).result()
     state.record_push(str(shop), f"{1:040x}").result()
-    told = repositories(bench.watch())
-    own, gone, first, second = told.repositories
+    overview = repositories(bench.watch())
+    own, gone, first, second = overview.repositories
     assert (own.own, own.path) == (True, str(bench.settings.workspace))
     assert (gone.path, "no folder" in gone.error, gone.branch) == (str(tmp_path / "gone"), True, None)
     assert (first.path, first.branch, first.changed, first.our_commits, first.unpushed) == (str(shop), "main", 0, 3, 1)
@@ -83,12 +83,12 @@ def test_the_repositories_of_tasks_are_told_with_what_is_ours(bench: Bench, tmp_
     assert first.newest is not None
     assert first.newest.commit == git(shop, "rev-parse", "HEAD")
     assert (second.path, second.changed, second.our_commits, second.pushed_at) == (str(api), 1, 0, None)
-    assert (told.more, told.auto_push) == (0, bench.settings.git_auto_push)
-    assert told.at is not None
+    assert (overview.more, overview.auto_push) == (0, bench.settings.git_auto_push)
+    assert overview.at is not None
 
 
 def test_a_look_does_not_make_the_daemons_own_repository(bench: Bench) -> None:
-    (own,) = bench.watch().found
+    (own,) = bench.watch().repositories
     assert (own.is_own, own.error, own.status) == (True, "", None)
     assert not bench.settings.workspace.exists()
 
@@ -96,9 +96,9 @@ def test_a_look_does_not_make_the_daemons_own_repository(bench: Bench) -> None:
 def test_only_so_many_are_looked_at_and_the_others_are_counted(bench: Bench, tmp_path: Path) -> None:
     for number in range(MOST + 2):
         bench.submit(tmp_path / f"gone-{number}")
-    told = repositories(bench.watch())
-    assert [row.path for row in told.repositories[1:3]] == [str(tmp_path / f"gone-{n}") for n in (MOST + 1, MOST)]
-    assert (len(told.repositories), told.more) == (1 + MOST, 2)
+    overview = repositories(bench.watch())
+    assert [row.path for row in overview.repositories[1:3]] == [str(tmp_path / f"gone-{n}") for n in (MOST + 1, MOST)]
+    assert (len(overview.repositories), overview.more) == (1 + MOST, 2)
 
 
 def test_an_answer_does_not_wait_for_a_git_that_hangs(bench: Bench, tmp_path: Path) -> None:
@@ -111,4 +111,4 @@ def test_an_answer_does_not_wait_for_a_git_that_hangs(bench: Bench, tmp_path: Pa
     with attributes.open("wb") as writer:  # git goes on, and finds no index
         fcntl.fcntl(writer, fcntl.F_GETFL)
     until(lambda: bench.watch().at is not None)
-    assert bench.watch().found[1].status is not None
+    assert bench.watch().repositories[1].status is not None

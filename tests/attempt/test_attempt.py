@@ -301,9 +301,9 @@ async def test_an_attempt_that_an_older_version_left_waiting_begins_at_its_first
 async def test_a_change_that_twice_does_not_do_what_the_words_say_stays_on_its_branch_as_a_draft(
     site: Site, answers: Answers
 ) -> None:
-    said = "Write total() in job_1.py; total([1, 5]) == 6"
+    description = "Write total() in job_1.py; total([1, 5]) == 6"
     async with site.working():
-        done = await site.ended(site.submit(1, description=said, tests={}))
+        done = await site.ended(site.submit(1, description=description, tests={}))
     git = site.parts.git
     assert (done.status, done.ending, done.iterations) == (Status.FAILED, Ending.GAVE_UP, 2)
     assert "the words of the task say total([1, 5]) == 6; the change gives 5" in done.reason
@@ -316,9 +316,9 @@ async def test_a_change_that_twice_does_not_do_what_the_words_say_stays_on_its_b
 
 async def test_a_change_that_does_it_when_it_is_told_lands(site: Site, answers: Answers) -> None:
     answers.wrong_first, answers.wrong = 1, "def summed(numbers):\n    return sum(numbers)\n"
-    said = "Write `total(numbers)` in job_1.py: the sum of what is above 1; total([1, 5]) == 5"
+    description = "Write `total(numbers)` in job_1.py: the sum of what is above 1; total([1, 5]) == 5"
     async with site.working():
-        done = await site.ended(site.submit(1, description=said, tests={}, test_command=["true"]))
+        done = await site.ended(site.submit(1, description=description, tests={}, test_command=["true"]))
     git = site.parts.git
     assert (done.ending, done.iterations, done.reason) == (
         Ending.COMMITTED,
@@ -332,8 +332,8 @@ async def test_no_change_is_no_success_where_the_words_ask_for_something(site: S
     answers.wrong_first, answers.wrong = 9, "def summed(numbers):\n    return sum(numbers)\n"
     async with site.working():
         await site.ended(site.submit(1, description="Write the sums of job_1", tests={}, test_command=["true"]))
-        said = "Write `total(numbers)` in job_1.py"
-        ended = await site.ended(site.submit(1, description=said, tests={}, test_command=["true"]))
+        description = "Write `total(numbers)` in job_1.py"
+        ended = await site.ended(site.submit(1, description=description, tests={}, test_command=["true"]))
     assert (ended.status, ended.ending, ended.commit) == (Status.FAILED, Ending.GAVE_UP, None)
     assert ended.reason.startswith("the words of the task ask for total; total is not defined anywhere; ")
 

@@ -56,7 +56,7 @@ class Site:
             git=self.git, queue=self.store.queue, state=self.store.state, steps=self.store.steps,
             events=self.store.events, ledger=self.ledger, limits=self.parts.defaults.limits,
             open_suite=self._open_suite, merge_locks=self.parts.merge_locks, imports=self.parts.imports,
-            kept=lambda _spec: self.settings, seal_key=self.parts.seal_key,
+            read_repository_settings=lambda _spec: self.settings, seal_key=self.parts.seal_key,
         )  # fmt: skip
         self.integrator = BranchIntegrator(self.services)
 
@@ -80,8 +80,8 @@ class Site:
         job = SuiteJob(base=workspace.tree, change=change, given=task.spec.tests, whole_tree=not workspace.is_own)
         verdict = await WithRegression(self.parts.suite, self.parts.imports).judge(job)
         assert verdict.passed, verdict.reason
-        made = AttemptState(phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=1)
-        return replace(made, **more)  # type: ignore[arg-type]  # fields of the state
+        state = AttemptState(phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=1)
+        return replace(state, **more)  # type: ignore[arg-type]  # fields of the state
 
     async def land(self, task: Task, state: AttemptState, *, stays: str) -> Entry:
         events = Emitter(self.store.events.emit)
@@ -145,9 +145,9 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
     """A repository of the owner's: main is checked out, tasks begin at dev."""
-    made = make_repo(tmp_path / "repo", {"calc.py": ADD, "test_calc.py": TEST_ADD})
-    git(made, "branch", "dev")
-    return made
+    path = make_repo(tmp_path / "repo", {"calc.py": ADD, "test_calc.py": TEST_ADD})
+    git(path, "branch", "dev")
+    return path
 
 
 # --- what is integrated
@@ -263,8 +263,8 @@ async def test_a_draft_that_passes_now_becomes_the_result_of_its_task(site: Site
     assert subject_of(message) == "Add a total"
     assert "draft" not in message.lower()
     assert "It adds what is in a list." in message
-    found = trailers(message)
-    assert (found["Task"], found["Verdict"], done.label) == (str(task.id), "tests_passed", "tests_passed")
+    values = trailers(message)
+    assert (values["Task"], values["Verdict"], done.label) == (str(task.id), "tests_passed", "tests_passed")
     assert site.tip() == done.commit == site.git.branch_at(None, draft.branch)
     assert (site.entry(task.id).subject, site.entry(task.id).label) == ("Add a total", "tests_passed")
     await site.assert_holds(done.commit, draft.repo)
@@ -324,8 +324,8 @@ async def test_a_merged_tree_that_fails_stays_on_its_branch(site: Site, repo: Pa
     write(repo, {"calc.py": "def plus(a, b):\n    return a + b\n", "test_calc.py": TEST_ADD.replace("add", "plus")})
     git(repo, "commit", "-q", "-a", "-m", "Rename")
     git(repo, "checkout", "-q", "main")
-    told = await refuse(site, entry, "it does not pass on dev")
-    assert "test_sums.py" in told
+    message = await refuse(site, entry, "it does not pass on dev")
+    assert "test_sums.py" in message
 
 
 async def test_a_conflict_names_the_paths_and_what_to_do(site: Site, repo: Path) -> None:
@@ -334,9 +334,9 @@ async def test_a_conflict_names_the_paths_and_what_to_do(site: Site, repo: Path)
     write(repo, {"calc.py": f"LIMIT = 2\n{ADD}"})
     git(repo, "commit", "-q", "-a", "-m", "Limit")
     git(repo, "checkout", "-q", "main")
-    told = await refuse(site, entry, "changed the same lines in calc.py")
-    assert f"git -C {repo} merge {entry.branch}" in told
-    assert f"fork {entry.task_id}" in told
+    message = await refuse(site, entry, "changed the same lines in calc.py")
+    assert f"git -C {repo} merge {entry.branch}" in message
+    assert f"fork {entry.task_id}" in message
 
 
 async def test_what_the_target_has_already_is_told_with_the_commit_that_brought_it(site: Site, repo: Path) -> None:
@@ -346,15 +346,15 @@ async def test_what_the_target_has_already_is_told_with_the_commit_that_brought_
     git(repo, "add", ".")
     git(repo, "commit", "-q", "-m", "The same")
     git(repo, "checkout", "-q", "main")
-    told = await refuse(site, entry, "has all that task")
-    assert git(repo, "rev-parse", "dev")[:10] in told
+    message = await refuse(site, entry, "has all that task")
+    assert git(repo, "rev-parse", "dev")[:10] in message
 
 
 async def test_a_target_that_is_checked_out_or_gone_is_left_alone(site: Site, repo: Path) -> None:
     entry = await site.leave({"other.py": OTHER}, {"test_other.py": TEST_OTHER}, repo=str(repo), base="dev")
     git(repo, "checkout", "-q", "dev")
-    told = await refuse(site, entry, f"dev is checked out in {repo}")
-    assert f"git merge {entry.branch}" in told
+    message = await refuse(site, entry, f"dev is checked out in {repo}")
+    assert f"git merge {entry.branch}" in message
     git(repo, "checkout", "-q", "main")
     git(repo, "branch", "-m", "dev", "other")
     assert entry.branch in await refuse(site, entry, "there is no branch")

@@ -69,8 +69,8 @@ class Site:
     @property
     def draft(self) -> Commit | None:
         """The task's draft by the ledger, as it was entered."""
-        found = self.parts.state.draft(1)
-        return found and replace(found, reviewed_at=None)
+        commit = self.parts.state.draft(1)
+        return commit and replace(commit, reviewed_at=None)
 
     async def leave(self, task: Task, state: AttemptState) -> Commit | None:
         """Leave the draft of an attempt that ended in this state."""
@@ -112,7 +112,7 @@ async def test_the_ledger_has_it_as_a_draft_that_nobody_has_to_read(site: Site) 
     left = await site.leave(task, await site.state(task, HALF))
     assert site.draft == left
     assert (site.parts.state.unread_count(), site.parts.state.commit_count()) == (0, 0)
-    assert [one.is_draft for one in site.parts.state.commits(5)] == [True]
+    assert [commit.is_draft for commit in site.parts.state.commits(5)] == [True]
 
 
 async def test_a_task_that_changed_nothing_leaves_nothing(site: Site) -> None:
@@ -142,21 +142,21 @@ async def test_one_that_passed_and_did_not_land_in_time_is_a_draft_too(site: Sit
 
 async def test_a_later_draft_takes_its_place_unless_fewer_of_its_tests_pass(site: Site) -> None:
     none = HALF.replace("return a + b", "return 0")
-    first = await site.leave(one := site.task(), await site.state(one, HALF))
-    worse = await site.leave(two := site.task(attempt=2), await site.state(two, none))
+    first = await site.leave(first_task := site.task(), await site.state(first_task, HALF))
+    worse = await site.leave(second_task := site.task(attempt=2), await site.state(second_task, none))
     assert (worse, site.draft) == (first, first)
-    same = await site.leave(three := site.task(attempt=3), await site.state(three, HALF + "\n"))
+    same = await site.leave(third_task := site.task(attempt=3), await site.state(third_task, HALF + "\n"))
     assert same is not None
     assert (same.attempt, git(site.repo, "rev-parse", same.branch)) == (3, same.commit)
     assert [each.commit for each in site.parts.state.commits(5)] == [same.commit]
 
 
 async def test_a_better_draft_whose_branch_is_gone_does_not_stand_in_the_way(site: Site) -> None:
-    first = await site.leave(one := site.task(), await site.state(one, HALF))
+    first = await site.leave(first_task := site.task(), await site.state(first_task, HALF))
     assert first is not None
     git(site.repo, "branch", "-D", first.branch)
     none = HALF.replace("return a + b", "return 0")
-    later = await site.leave(two := site.task(attempt=2), await site.state(two, none))
+    later = await site.leave(second_task := site.task(attempt=2), await site.state(second_task, none))
     assert later is not None
     assert (later.attempt, site.draft) == (2, later)
 

@@ -40,7 +40,7 @@ class Asked:
     async def of(self, files: Mapping[str, str]) -> Environment:
         return await EnvironmentChoice(self.task, self.parts, Emitter(self.events.append)).of(TextTree(files))
 
-    def told(self, kind: Kind) -> list[tuple[Level, str]]:
+    def list_messages(self, kind: Kind) -> list[tuple[Level, str]]:
         return [(event.level, event.message) for event in self.events if event.kind is kind]
 
 
@@ -56,10 +56,10 @@ async def test_one_part_that_cannot_be_made_is_told_of_and_the_others_are_had(tm
     assert part.sources == ("tools.lock",)
     assert not nothing.digest
     failed = "a part of the environment cannot be made, runs do without it: needs.lock: it cannot be made"
-    made = "made an environment of tools.lock: 1 package; nothing left out"
-    assert asked.told(Kind.ENVIRONMENT_MADE) == [(Level.INFO, made)]
+    success = "made an environment of tools.lock: 1 package; nothing left out"
+    assert asked.list_messages(Kind.ENVIRONMENT_MADE) == [(Level.INFO, success)]
     # Its owner hears of the second one, which says the same, on the page of the task alone.
-    assert asked.told(Kind.ENVIRONMENT_FAILED) == [(Level.ERROR, failed), (Level.WARNING, failed)]
+    assert asked.list_messages(Kind.ENVIRONMENT_FAILED) == [(Level.ERROR, failed), (Level.WARNING, failed)]
 
 
 async def test_the_owner_hears_again_of_a_part_once_it_was_made_or_fails_otherwise(tmp_path: Path) -> None:
@@ -68,22 +68,22 @@ async def test_the_owner_hears_again_of_a_part_once_it_was_made_or_fails_otherwi
         for lock in ("impossible", "impossible", "1", "impossible"):
             await asked.of({"needs.lock": lock})
         await asked.of({"tools.lock": "impossible"})
-    levels = [level for level, _ in asked.told(Kind.ENVIRONMENT_FAILED)]
+    levels = [level for level, _ in asked.list_messages(Kind.ENVIRONMENT_FAILED)]
     assert levels == [Level.ERROR, Level.WARNING, Level.ERROR, Level.ERROR]
 
 
 async def test_the_first_use_of_a_repositorys_environment_is_said_once_for_each_repository(tmp_path: Path) -> None:
     async with open_services(tmp_path / "home") as rooms:
         environments = two_makers(tmp_path)
-        one = Asked(rooms.parts, environments)
+        first = Asked(rooms.parts, environments)
         other = Asked(rooms.parts, environments, str(tmp_path / "other"))
-        await one.of({"a.py": ""})
+        await first.of({"a.py": ""})
         for lock in ("1", "1", "2"):
-            await one.of({"needs.lock": lock})
+            await first.of({"needs.lock": lock})
         await other.of({"needs.lock": "1"})
     text = "what needs.lock declares is used from now on; with ENVIRONMENTS=ask you are asked first"
-    assert one.told(Kind.ENVIRONMENT_USED) == [(Level.INFO, text)]
-    assert other.told(Kind.ENVIRONMENT_USED) == [(Level.INFO, text)]
+    assert first.list_messages(Kind.ENVIRONMENT_USED) == [(Level.INFO, text)]
+    assert other.list_messages(Kind.ENVIRONMENT_USED) == [(Level.INFO, text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ class Owner:
     def works(self) -> Asked:
         """A new task that was claimed."""
         asked = Asked(self.parts, self.environments)
-        made = self.queue.submit(asked.task.spec).result()
-        task = self.queue.claim("w", only=made.task_id).result()
+        submission = self.queue.submit(asked.task.spec).result()
+        task = self.queue.claim("w", only=submission.task_id).result()
         assert task is not None
         asked.task = task
         return asked
@@ -133,12 +133,12 @@ async def test_where_the_owner_wants_to_be_asked_nothing_is_made_before_he_says_
     ask = await owner.asks(first, {"needs.lock": "1"})
     assert ask.subject == f"environment:{(await owner.environments.of(TextTree({'needs.lock': '1'}))).digest}"
     assert "May packages be installed from needs.lock of this repository?" in ask.question
-    assert not owner.environments.kept()
+    assert not owner.environments.list_parts()
     owner.decides(True)
     owner.goes_on(first)
     assert (await first.of({"needs.lock": "1"})).digest
-    assert first.told(Kind.ENVIRONMENT_MADE)
-    assert not first.told(Kind.ENVIRONMENT_USED), "he was told what he said yes to"
+    assert first.list_messages(Kind.ENVIRONMENT_MADE)
+    assert not first.list_messages(Kind.ENVIRONMENT_USED), "he was told what he said yes to"
 
 
 async def test_a_no_is_kept_and_the_task_goes_on_without(owner: Owner) -> None:
@@ -147,7 +147,7 @@ async def test_a_no_is_kept_and_the_task_goes_on_without(owner: Owner) -> None:
     owner.decides(False)
     owner.goes_on(first)
     assert not (await first.of({"needs.lock": "1"})).digest
-    assert not owner.environments.kept()
+    assert not owner.environments.list_parts()
 
 
 async def test_each_declaration_is_asked_for_once(owner: Owner) -> None:
@@ -170,9 +170,9 @@ class Scripted(Copying):
     """Its part is made by a script."""
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        found = super().recipe(files)
+        base_recipe = super().recipe(files)
         script = SetupScript(path="setup.sh", text="echo \x1b[2Jhello\n", digest="abc")
-        return found and replace(found, script=script)
+        return base_recipe and replace(base_recipe, script=script)
 
 
 SCRIPTED = TextTree({"needs.lock": "1", "tools.lock": "2"})
@@ -187,14 +187,16 @@ async def decide(
 ) -> None:
     """Have an attempt choose the environment of a tree with a script, after its owner's answer to another task."""
     store = FolderStore(folder / "environments", keep_mb=100)
-    found = Environments(store, [Copying(), Scripted(name="tools.lock")], lambda _digest: agreed)
+    environments = Environments(store, [Copying(), Scripted(name="tools.lock")], lambda _digest: agreed)
     events = list[Event]()
     async with open_services(folder / "home") as rooms:
         queue, spec = rooms.parts.queue, parse_spec({"description": "do it"})
         other = queue.submit(spec).result().task_id
         claimed = queue.claim("w", only=other).result()
         assert claimed
-        parts = replace(rooms.parts, environments=found, defaults=replace(rooms.parts.defaults, setup_scripts=mode))
+        parts = replace(
+            rooms.parts, environments=environments, defaults=replace(rooms.parts.defaults, setup_scripts=mode)
+        )
         choice = EnvironmentChoice(claimed, parts, Emitter(events.append))
         if answer is not None:
             with pytest.raises(NeedsApproval) as needs:
@@ -224,8 +226,8 @@ async def test_after_a_no_every_task_goes_on_without_the_script_and_says_so_once
     async def check(choice: EnvironmentChoice, events: list[Event]) -> None:
         for _ in range(2):
             assert (await choice.of(SCRIPTED)).sources == ("needs.lock",)
-        (told,) = [event.message for event in events if event.kind is Kind.ENVIRONMENT_FAILED]
-        assert told.startswith("setup.sh is not run, and the task goes on without it: you said no")
+        (message,) = [event.message for event in events if event.kind is Kind.ENVIRONMENT_FAILED]
+        assert message.startswith("setup.sh is not run, and the task goes on without it: you said no")
 
     await decide(tmp_path, "ask", False, check)
 

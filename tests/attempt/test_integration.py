@@ -41,11 +41,11 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
 async def test_a_merged_tree_is_not_judged_again_when_the_tests_see_the_same_bytes(site: Site) -> None:
     first, second = site.task(1, tests={"test_calc.py": TEST_ADD}), site.task(2, tests={"test_other.py": TEST_OTHER})
     at_first, at_second = site.open(first), site.open(second)
-    one = await site.judged(at_first, first, {"calc.py": ADD})
-    two = await site.judged(at_second, second, {"other.py": OTHER})
+    first_state = await site.judged(at_first, first, {"calc.py": ADD})
+    second_state = await site.judged(at_second, second, {"other.py": OTHER})
     runs = len(site.suite.jobs)
-    assert isinstance(await site.land(at_first, first, one), Landed)
-    landed = await site.land(at_second, second, two)
+    assert isinstance(await site.land(at_first, first, first_state), Landed)
+    landed = await site.land(at_second, second, second_state)
     assert isinstance(landed, Landed)
     assert len(site.suite.jobs) == runs
     tree = site.parts.git.tree(None, site.parts.git.resolve(None, "main"))
@@ -58,12 +58,12 @@ async def test_it_is_judged_again_when_newer_work_changed_what_the_tests_see(sit
     await site.land(at := site.open(base), base, await site.judged(at, base, {"calc.py": ADD}))
     first, second = site.task(2, tests={"test_double.py": TEST_DOUBLE}), site.task(3)
     at_first, at_second = site.open(first), site.open(second)
-    one = await site.judged(at_first, first, {"more.py": "X = 1\n"})
+    first_state = await site.judged(at_first, first, {"more.py": "X = 1\n"})
     faster = "def add(a, b):\n    total = a + b\n    return total\n"
-    two = await site.judged(at_second, site.task(3, tests={"test_calc.py": TEST_ADD}), {"calc.py": faster})
-    assert isinstance(await site.land(at_second, second, two), Landed)
+    second_state = await site.judged(at_second, site.task(3, tests={"test_calc.py": TEST_ADD}), {"calc.py": faster})
+    assert isinstance(await site.land(at_second, second, second_state), Landed)
     runs = len(site.suite.jobs)
-    assert isinstance(await site.land(at_first, first, one), Landed)
+    assert isinstance(await site.land(at_first, first, first_state), Landed)
     assert len(site.suite.jobs) == runs + 1
     assert [event.kind for event in site.events].count(Kind.SUITE_JUDGED) == 1
 
@@ -96,10 +96,10 @@ async def test_work_that_no_longer_does_what_its_words_say_together_with_newer_w
     first = site.task(2, tests=tests)
     second = site.task(3, tests=tests, description="Mend sign.py: in calc.py, add(1, 2) == 3")
     at_first, at_second = site.open(first), site.open(second)
-    one = await site.judged(at_first, first, {"calc.py": calc.replace("SIGN *", "2 * SIGN *")})
-    two = await site.judged(at_second, second, {"sign.py": "SIGN = 1\n"})
-    assert isinstance(await site.land(at_first, first, one), Landed)
-    end = await site.land(at_second, second, two)
+    first_state = await site.judged(at_first, first, {"calc.py": calc.replace("SIGN *", "2 * SIGN *")})
+    second_state = await site.judged(at_second, second, {"sign.py": "SIGN = 1\n"})
+    assert isinstance(await site.land(at_first, first, first_state), Landed)
+    end = await site.land(at_second, second, second_state)
     assert isinstance(end, Reopened)
     assert end.why == "together with newer work: the words of the task say add(1, 2) == 3; the change gives 5"
     assert end.state.phase is Phase.REFLECTING
@@ -113,10 +113,10 @@ async def test_an_older_test_that_only_the_merge_breaks_is_not_taken_for_one_tha
     first = site.task(2, tests={"test_x.py": "from x import X\n\n\ndef test_x():\n    assert X == 2\n"})
     second = site.task(3, tests={"test_y.py": "from y import Y\n\n\ndef test_y():\n    assert Y == 2\n"})
     at_first, at_second = site.open(first), site.open(second)
-    one = await site.judged(at_first, first, {"x.py": "X = 2\n"})
-    two = await site.judged(at_second, second, {"y.py": "Y = 2\n"})
-    assert isinstance(await site.land(at_first, first, one), Landed)
-    end = await site.land(at_second, second, two)
+    first_state = await site.judged(at_first, first, {"x.py": "X = 2\n"})
+    second_state = await site.judged(at_second, second, {"y.py": "Y = 2\n"})
+    assert isinstance(await site.land(at_first, first, first_state), Landed)
+    end = await site.land(at_second, second, second_state)
     assert isinstance(end, Reopened)
     assert end.state.verdict
     assert end.state.verdict.failing == {"test_both.py::test_both"}
@@ -125,10 +125,12 @@ async def test_an_older_test_that_only_the_merge_breaks_is_not_taken_for_one_tha
 async def test_a_conflict_goes_back_to_coding_with_both_sides_shown(site: Site) -> None:
     first, second = site.task(1, tests={"test_calc.py": TEST_ADD}), site.task(2, tests={"test_double.py": TEST_DOUBLE})
     at_first, at_second = site.open(first), site.open(second)
-    one = await site.judged(at_first, first, {"calc.py": ADD})
-    two = await site.judged(at_second, second, {"calc.py": "def add(x, y):\n    return x + y\n", "kept.txt": "k\n"})
-    assert isinstance(await site.land(at_first, first, one), Landed)
-    end = await site.land(at_second, second, two)
+    first_state = await site.judged(at_first, first, {"calc.py": ADD})
+    second_state = await site.judged(
+        at_second, second, {"calc.py": "def add(x, y):\n    return x + y\n", "kept.txt": "k\n"}
+    )
+    assert isinstance(await site.land(at_first, first, first_state), Landed)
+    end = await site.land(at_second, second, second_state)
     assert isinstance(end, Reopened)
     assert (end.state.phase, end.state.verdict) == (Phase.CODING, None)
     assert dict(end.state.change) == {"kept.txt": "k\n"}
@@ -156,7 +158,7 @@ async def test_edits_of_both_sides_are_in_the_files_that_are_kept_after_a_confli
     assert isinstance(await site.land(at(site.task(1)), site.task(1), begun), Landed)
     theirs, mine = site.task(2), site.task(3)
     at_theirs, at_mine = at(theirs), at(mine)
-    one = replace(
+    their_state = replace(
         begun,
         base=at_theirs.base,
         change={
@@ -167,7 +169,7 @@ async def test_edits_of_both_sides_are_in_the_files_that_are_kept_after_a_confli
             "taken.py": None,
         },
     )
-    two = replace(
+    my_state = replace(
         begun,
         base=at_mine.base,
         change={
@@ -179,12 +181,12 @@ async def test_edits_of_both_sides_are_in_the_files_that_are_kept_after_a_confli
         },
         own_tests={"test_new.py": TEST_ADD},
     )
-    assert isinstance(await site.land(at_theirs, theirs, one), Landed)
-    again = await site.land(at_mine, mine, two)
+    assert isinstance(await site.land(at_theirs, theirs, their_state), Landed)
+    again = await site.land(at_mine, mine, my_state)
     assert isinstance(again, Reopened)
     both = edit(L1="theirs = 1\n", L10="mine = 10\n")
     assert dict(again.state.change) == {"gone.py": None, "long.py": both, "new_name.py": both}
-    assert again.state.own_tests == two.own_tests
+    assert again.state.own_tests == my_state.own_tests
     assert again.state.base == site.parts.git.resolve(None, "main")
     wanted: Change = {**again.state.change, "calc.py": ADD + "# theirs\n# mine\n"}
     landed = await site.land(at(mine), mine, replace(again.state, change=wanted))
@@ -202,10 +204,10 @@ async def test_given_tests_keep_the_edits_of_newer_work_after_a_conflict_in_anot
     theirs, mine = tests.replace("add(0, 1)", "add(1, 0)"), tests.replace("add(5, 1)", "add(1, 5)")
     first, second = site.task(2, tests={"test_calc.py": theirs}), site.task(3, tests={"test_calc.py": mine})
     at_first, at_second = site.open(first), site.open(second)
-    one = await site.judged(at_first, first, {"calc.py": ADD.replace("a + b", "sum((a, b))")})
-    two = await site.judged(at_second, second, {"calc.py": ADD.replace("a + b", "b + a")})
-    assert isinstance(await site.land(at_first, first, one), Landed)
-    end = await site.land(at_second, second, two)
+    first_state = await site.judged(at_first, first, {"calc.py": ADD.replace("a + b", "sum((a, b))")})
+    second_state = await site.judged(at_second, second, {"calc.py": ADD.replace("a + b", "b + a")})
+    assert isinstance(await site.land(at_first, first, first_state), Landed)
+    end = await site.land(at_second, second, second_state)
     assert isinstance(end, Reopened)
     both = theirs.replace("add(5, 1)", "add(1, 5)")
     assert dict(end.state.merged_tests) == {"test_calc.py": both}
@@ -220,16 +222,20 @@ async def test_an_owner_is_told_which_newer_edits_a_given_test_takes_the_place_o
     theirs, mine = (TEST_ADD.replace("add(2, 3) == 5", each) for each in ("add(1, 1) == 2", "add(4, 4) == 8"))
     first, second = site.task(2, tests={"test_calc.py": theirs}), site.task(3, tests={"test_calc.py": mine})
     at_first, at_second = site.open(first), site.open(second)
-    one, two = (AttemptState(phase=Phase.COMMIT, base=at_first.base, change={f"{n}.py": ""}) for n in "ab")
-    landed = await site.land(at_first, first, one)
+    first_state, second_state = (
+        AttemptState(phase=Phase.COMMIT, base=at_first.base, change={f"{n}.py": ""}) for n in "ab"
+    )
+    landed = await site.land(at_first, first, first_state)
     assert isinstance(landed, Landed)
-    end = await site.land(at_second, second, two)
+    end = await site.land(at_second, second, second_state)
     assert isinstance(end, Reopened)
     assert dict(end.state.change) == {"b.py": ""}
-    told = [event.message for event in site.events if event.kind is Kind.CONFLICT]
-    place = f"{str(landed.commit)[:12]}:test_calc.py"
-    assert told[1:] == [f"test_calc.py stays as the task gave it, without newer edits: `git show {place}` has these"]
-    assert git(at_first.repo, "show", place) == theirs.rstrip()
+    messages = [event.message for event in site.events if event.kind is Kind.CONFLICT]
+    object_name = f"{str(landed.commit)[:12]}:test_calc.py"
+    assert messages[1:] == [
+        f"test_calc.py stays as the task gave it, without newer edits: `git show {object_name}` has these"
+    ]
+    assert git(at_first.repo, "show", object_name) == theirs.rstrip()
 
 
 async def test_an_edit_of_a_file_that_newer_work_renamed_is_judged_under_its_new_name(site: Site) -> None:
@@ -239,10 +245,10 @@ async def test_an_edit_of_a_file_that_newer_work_renamed_is_judged_under_its_new
     await site.land(at := site.open(base), base, await site.judged(at, base, {"old.py": body}))
     renaming, editing = site.task(2, tests={"test_f.py": test.format("new", 1)}), site.task(3)
     at_renaming, at_editing = site.open(renaming), site.open(editing)
-    one = await site.judged(at_renaming, renaming, {"old.py": None, "new.py": body})
+    renaming_state = await site.judged(at_renaming, renaming, {"old.py": None, "new.py": body})
     edit = {"old.py": body.replace("return 10\n", "return 5 + 5\n"), "more.py": "X = 1\n"}
-    work = replace(one, base=at_editing.base, change=edit, verdict=None)
-    assert isinstance(await site.land(at_renaming, renaming, one), Landed)
+    work = replace(renaming_state, base=at_editing.base, change=edit, verdict=None)
+    assert isinstance(await site.land(at_renaming, renaming, renaming_state), Landed)
     landed = await site.land(at_editing, editing, work)
     assert isinstance(landed, Landed), landed
     assert dict(site.suite.jobs[-1].change) == {"new.py": edit["old.py"], "more.py": "X = 1\n"}
@@ -280,10 +286,12 @@ async def test_a_merged_tree_is_judged_by_what_was_held_out_as_well(site: Site) 
     at_mine, at_theirs = site.open(mine), site.open(theirs)
     held = hold(mine.spec, at_mine.tree.entries(), 0.25)
     assert held.shown
-    one = await site.judged(at_mine, mine, {"more.py": "X = 1\n"})
-    two = await site.judged(at_theirs, theirs, {"calc.py": "def add(a, b):\n    total = a + b\n    return total\n"})
-    assert isinstance(await site.land(at_theirs, theirs, two), Landed)
-    landed = await Integration(mine, site.parts, Emitter(site.events.append), held=held).land(at_mine, one)
+    my_state = await site.judged(at_mine, mine, {"more.py": "X = 1\n"})
+    their_state = await site.judged(
+        at_theirs, theirs, {"calc.py": "def add(a, b):\n    total = a + b\n    return total\n"}
+    )
+    assert isinstance(await site.land(at_theirs, theirs, their_state), Landed)
+    landed = await Integration(mine, site.parts, Emitter(site.events.append), held=held).land(at_mine, my_state)
     assert isinstance(landed, Landed)
     assert site.suite.jobs[-1].held == held
     note = json.loads(git(at_mine.repo, "notes", "--ref=nightshift", "show", str(landed.commit)))
@@ -296,8 +304,8 @@ async def test_a_project_s_change_lands_in_its_folder_beside_newer_work_of_other
     at_root = site.open(first)
     in_shop = site.parts.git.within(site.open(second), Scope(project="shop"))
     change = {"calc.py": ADD.replace("a + b", "b + a"), "README.md": "# shop\n", "requirements.txt": "pytest\n"}
-    one = await site.judged(at_root, first, {"calc.py": ADD})
-    assert isinstance(await site.land(at_root, first, one), Landed)
+    root_state = await site.judged(at_root, first, {"calc.py": ADD})
+    assert isinstance(await site.land(at_root, first, root_state), Landed)
     judged = await site.judged(in_shop, replace(second, spec=first.spec), change)
     work = replace(judged, project="shop", own_tests={"tests/test_calc.py": TEST_ADD})
     landed = await site.land(in_shop, second, work)
@@ -411,6 +419,6 @@ async def test_the_branch_of_what_is_integrated_goes_if_a_setting_says_so(
         assert end.integrated
         assert git(repo, "rev-parse", "dev") == end.commit
         assert (at_first.branch in git(repo, "branch", "--format=%(refname:short)").split()) == left
-        found = site.parts.git.find_commit(at_first, 1)
-        assert found
-        assert found.id == end.commit
+        commit = site.parts.git.find_commit(at_first, 1)
+        assert commit
+        assert commit.id == end.commit

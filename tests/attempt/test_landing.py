@@ -57,11 +57,11 @@ async def test_a_change_that_newer_work_brought_ends_without_a_commit_and_names_
 ) -> None:
     first, second = site.task(1), site.task(2)
     at_first, at_second = site.open(first), site.open(second)
-    one = await site.judged(at_first, first, newer, newer_tests)
-    two = await site.judged(at_second, second, {"calc.py": ADD}, OWN)
-    landed = await site.land(at_first, first, one)
+    first_state = await site.judged(at_first, first, newer, newer_tests)
+    second_state = await site.judged(at_second, second, {"calc.py": ADD}, OWN)
+    landed = await site.land(at_first, first, first_state)
     assert isinstance(landed, Landed)
-    end = await site.land(at_second, second, two)
+    end = await site.land(at_second, second, second_state)
     assert isinstance(end, Landed)
     assert (end.commit, end.integrated) == (None, False)
     assert landed.commit
@@ -79,9 +79,9 @@ async def test_the_evidence_of_a_change_that_meets_newer_work_in_one_file_holds(
     shared = {"README.md": "# Greek\n"}
     first, second = site.task(1), site.task(2)
     at_first, at_second = site.open(first), site.open(second)
-    one = await site.judged(at_first, first, {**shared, "calc.py": ADD}, OWN)
-    two = await site.judged(at_second, second, {**shared, "shout.py": SHOUT}, {"test_shout.py": TEST_SHOUT})
-    for landed in (await site.land(at_first, first, one), await site.land(at_second, second, two)):
+    first_state = await site.judged(at_first, first, {**shared, "calc.py": ADD}, OWN)
+    second_state = await site.judged(at_second, second, {**shared, "shout.py": SHOUT}, {"test_shout.py": TEST_SHOUT})
+    for landed in (await site.land(at_first, first, first_state), await site.land(at_second, second, second_state)):
         assert isinstance(landed, Landed)
         assert landed.commit
         assert landed.integrated
@@ -95,10 +95,10 @@ async def test_own_tests_that_pass_on_newer_work_alone_do_not_carry_a_change(sit
     await site.bring(1, {"keep.py": "K = 1\n"})
     first, second = site.task(2), site.task(3)
     at_first, at_second = site.open(first), site.open(second)
-    one = await site.judged(at_first, first, {"calc.py": ADD}, {"test_first.py": TEST_ADD})
-    two = await site.judged(at_second, second, {"calc.py": ADD, "keep.py": "K = 2\n"}, OWN)
-    assert isinstance(await site.land(at_first, first, one), Landed)
-    end = await site.land(at_second, second, two)
+    first_state = await site.judged(at_first, first, {"calc.py": ADD}, {"test_first.py": TEST_ADD})
+    second_state = await site.judged(at_second, second, {"calc.py": ADD, "keep.py": "K = 2\n"}, OWN)
+    assert isinstance(await site.land(at_first, first, first_state), Landed)
+    end = await site.land(at_second, second, second_state)
     assert isinstance(end, Reopened)
     assert end.state.phase is Phase.REFLECTING
     assert end.state.verdict
@@ -110,9 +110,9 @@ async def test_mutants_of_a_merged_change_are_tried_on_the_merged_tree(site: Sit
     second = site.task(2)
     at_second = site.open(second)
     using = {"calc.py": "from helper import plus\n\n\ndef add(a, b):\n    return plus(a, b)\n"}
-    two = await site.judged(at_second, second, using, OWN)
+    second_state = await site.judged(at_second, second, using, OWN)
     await site.bring(3, {"helper.py": "def plus(a, b):\n    return b + a\n"})
-    landed = await site.land(at_second, second, two)
+    landed = await site.land(at_second, second, second_state)
     assert isinstance(landed, Landed)
     assert landed.commit
     assert site.suite.jobs[-1].own_proven is False

@@ -31,11 +31,11 @@ class Line:
         self.git.close()
 
     def candidate(self, key: int, change: Change, **spec: dict[str, str]) -> Candidate:
-        place = self.git.open(None, None, key, f"candidate {key}")
+        workspace = self.git.open(None, None, key, f"candidate {key}")
         text = CommitMessage(subject=f"candidate {key}", trailers={"Task": str(key)})
-        made = self.git.commit(place, self.where.base, change, text)
-        assert made
-        return Candidate(key=key, commit=made, spec=TaskSpec(description="x", **spec))  # type: ignore[arg-type]
+        commit = self.git.commit(workspace, self.where.base, change, text)
+        assert commit
+        return Candidate(key=key, commit=commit, spec=TaskSpec(description="x", **spec))  # type: ignore[arg-type]
 
     def merged(
         self, candidates: list[Candidate], passes: Callable[[JointWork], bool]
@@ -54,13 +54,13 @@ def line(tmp_path: Path) -> Iterator[Line]:
 
 
 def test_what_passes_together_is_judged_once_and_stands_on_top_of_each_other(line: Line) -> None:
-    found = [line.candidate(key, {f"m{key}.py": f"{key}\n"}) for key in (1, 2, 3)]
-    merged, alone = line.merged(found, lambda _: True)
-    assert ([one.key for one, _ in merged.commits], alone) == ([1, 2, 3], ())
+    candidates = [line.candidate(key, {f"m{key}.py": f"{key}\n"}) for key in (1, 2, 3)]
+    merged, alone = line.merged(candidates, lambda _: True)
+    assert ([candidate.key for candidate, _ in merged.commits], alone) == ([1, 2, 3], ())
     assert len(line.judged) == 1
-    assert [made.parent for _, made in merged.commits] == [
+    assert [commit.parent for _, commit in merged.commits] == [
         line.where.base,
-        *(made.id for _, made in merged.commits[:2]),
+        *(commit.id for _, commit in merged.commits[:2]),
     ]
     assert sorted(line.git.tree(None, merged.last).entries()) == ["m1.py", "m2.py", "m3.py"]
 
@@ -76,16 +76,16 @@ def test_tests_of_tasks_are_told_from_those_of_agents_and_from_the_change(line: 
 
 
 def test_what_conflicts_is_left_to_its_node(line: Line) -> None:
-    found = [line.candidate(key, {"same.py": f"{key}\n"}) for key in (1, 2)]
-    merged, alone = line.merged(found, lambda _: True)
-    assert ([one.key for one, _ in merged.commits], [one.key for one in alone]) == ([1], [2])
+    candidates = [line.candidate(key, {"same.py": f"{key}\n"}) for key in (1, 2)]
+    merged, alone = line.merged(candidates, lambda _: True)
+    assert ([candidate.key for candidate, _ in merged.commits], [candidate.key for candidate in alone]) == ([1], [2])
 
 
 def test_two_that_break_each_other_let_the_first_one_land(line: Line) -> None:
-    found = [line.candidate(key, {f"m{key}.py": f"{key}\n"}) for key in (1, 2, 3, 4)]
-    merged, alone = line.merged(found, lambda work: not {"m2.py", "m3.py"} <= work.change.keys())
-    assert [one.key for one, _ in merged.commits] == [1, 2, 4]
-    assert [one.key for one in alone] == [3]
+    candidates = [line.candidate(key, {f"m{key}.py": f"{key}\n"}) for key in (1, 2, 3, 4)]
+    merged, alone = line.merged(candidates, lambda work: not {"m2.py", "m3.py"} <= work.change.keys())
+    assert [candidate.key for candidate, _ in merged.commits] == [1, 2, 4]
+    assert [candidate.key for candidate in alone] == [3]
 
 
 @settings(max_examples=15, deadline=None)
@@ -98,8 +98,10 @@ def test_whoever_breaks_the_tree_is_found_and_all_others_land(
 
 
 def _all_but_the_bad_land(line: Line, bad: set[int], count: int) -> None:
-    found = [line.candidate(key, {f"m{key}.py": f"{key}\n"}) for key in range(1, count + 1)]
-    merged, alone = line.merged(found, lambda work: not {f"m{key}.py" for key in bad} & work.change.keys())
-    assert [one.key for one, _ in merged.commits] == [key for key in range(1, count + 1) if key not in bad]
-    assert sorted(one.key for one in alone) == sorted(key for key in bad if key <= count)
-    assert sorted(line.git.tree(None, merged.last).entries()) == [f"m{one.key}.py" for one, _ in merged.commits]
+    candidates = [line.candidate(key, {f"m{key}.py": f"{key}\n"}) for key in range(1, count + 1)]
+    merged, alone = line.merged(candidates, lambda work: not {f"m{key}.py" for key in bad} & work.change.keys())
+    assert [candidate.key for candidate, _ in merged.commits] == [key for key in range(1, count + 1) if key not in bad]
+    assert sorted(candidate.key for candidate in alone) == sorted(key for key in bad if key <= count)
+    assert sorted(line.git.tree(None, merged.last).entries()) == [
+        f"m{candidate.key}.py" for candidate, _ in merged.commits
+    ]

@@ -103,9 +103,9 @@ async def test_the_check_counts_what_ran_and_says_why_the_rest_did_not() -> None
 
 
 def test_all_tests_of_the_base_run_that_lie_at_its_test_paths() -> None:
-    whole = check(PYTHON)
-    assert whole.job.regression == ("tests/test_cart.py", "tests/test_more.py")
-    assert replace(whole, test_paths=("tests/test_more.py",)).job.regression == ("tests/test_more.py",)
+    preflight = check(PYTHON)
+    assert preflight.job.regression == ("tests/test_cart.py", "tests/test_more.py")
+    assert replace(preflight, test_paths=("tests/test_more.py",)).job.regression == ("tests/test_more.py",)
 
 
 def test_another_command_language_or_environment_is_looked_at_again() -> None:

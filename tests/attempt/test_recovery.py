@@ -33,7 +33,7 @@ def recovery(site: Site) -> RecoveryServices:
     parts = site.parts
     return RecoveryServices(
         git=parts.git, queue=parts.queue, state=parts.state, steps=parts.steps, memory=parts.memory, clock=parts.clock,
-        mask=parts.mask, kept=lambda _spec: RepositorySettings(),
+        mask=parts.mask, read_repository_settings=lambda _spec: RepositorySettings(),
     )  # fmt: skip
 
 
@@ -64,9 +64,9 @@ async def test_a_task_whose_target_holds_its_commit_is_done_before_it_is_given_b
         site.parts.queue.cancel(task.id).result()
     await finish_landed(recovery(site))
     site.parts.queue.recover().result()
-    found = site.parts.queue.get(task.id)
-    assert (found.status, found.ending) == (Status.DONE, Ending.COMMITTED)
-    assert (found.commit, found.branch) == (commit.id, commit.branch)
+    stored_task = site.parts.queue.get(task.id)
+    assert (stored_task.status, stored_task.ending) == (Status.DONE, Ending.COMMITTED)
+    assert (stored_task.commit, stored_task.branch) == (commit.id, commit.branch)
     (row,) = site.ledger(task)
     assert (row.commit, row.integrated, row.target) == (commit.id, True, "refs/heads/main")
     assert [file.path for file in row.files or ()] == ["calc.py"]
@@ -104,7 +104,7 @@ async def test_a_task_that_did_not_land_is_left_as_it_is(site: Site) -> None:
 async def test_a_repository_that_is_away_leaves_the_task_to_its_next_attempt(site: Site, tmp_path: Path) -> None:
     task, _ = die_while_landing(site)
     services = recovery(site)
-    moved = replace(services, kept=lambda _spec: RepositorySettings(target="gone"))
+    moved = replace(services, read_repository_settings=lambda _spec: RepositorySettings(target="gone"))
     (site.open(task).repo / ".git").rename(tmp_path / "away")
     await finish_landed(moved)
     assert site.parts.queue.get(task.id).status is Status.RUNNING

@@ -77,10 +77,10 @@ async def test_what_other_tests_need_is_not_taken_back_unless_forced(site: Site,
     tip = git(workspace, "rev-parse", "main")
     with pytest.raises(NotReverted) as caught:
         await site.undo.revert(first.task_id)
-    told = str(caught.value)
-    assert "test_sums.py" in told
-    assert f"{second.commit[:10]} of task {second.task_id}: Task {second.task_id}" in told
-    assert f"revert {first.task_id} --force" in told
+    refusal = str(caught.value)
+    assert "test_sums.py" in refusal
+    assert f"{second.commit[:10]} of task {second.task_id}: Task {second.task_id}" in refusal
+    assert f"revert {first.task_id} --force" in refusal
     assert git(workspace, "rev-parse", "main") == tip
     assert (site.entry(first.task_id).reverted_by, site.reverts(), site.ledger.pending()) == (None, [], None)
     done = await site.undo.revert(first.task_id, force=True)
@@ -133,10 +133,10 @@ async def test_a_conflict_names_the_files_and_the_later_commits(site: Site, work
     before = fingerprint(workspace, except_=(".git/objects",))
     with pytest.raises(NotReverted) as caught:
         await site.undo.revert(first.task_id)
-    told = str(caught.value)
-    assert "calc.py" in told
-    assert f"{second.commit[:10]} of task {second.task_id}" in told
-    assert "other.py" not in told
+    message = str(caught.value)
+    assert "calc.py" in message
+    assert f"{second.commit[:10]} of task {second.task_id}" in message
+    assert "other.py" not in message
     assert fingerprint(workspace, except_=(".git/objects",)) == before
 
 
@@ -202,15 +202,15 @@ async def test_a_revert_that_was_made_before_a_crash_is_entered_afterwards(site:
     entry = site.land({"calc.py": CALC})
     where = site.workspace(entry.task_id)
     tip = site.git.tip(where)
-    made = site.git.revert(where, entry.commit, tip, revert_message("s", entry.commit, entry.task_id, ""))
-    pending = Pending(entry=site.entry(entry.task_id).id, by=made.id, reapply=False)
+    revert_commit = site.git.revert(where, entry.commit, tip, revert_message("s", entry.commit, entry.task_id, ""))
+    pending = Pending(entry=site.entry(entry.task_id).id, by=revert_commit.id, reapply=False)
     site.ledger.begin(pending).result()
     await site.undo.recover()
     assert (site.ledger.pending(), site.entry(entry.task_id).reverted_by) == (None, None), "the branch had not moved"
     site.ledger.begin(pending).result()
-    assert site.git.advance(where, made, tip)
+    assert site.git.advance(where, revert_commit, tip)
     await site.undo.recover()
-    assert (site.ledger.pending(), site.entry(entry.task_id).reverted_by) == (None, made.id)
+    assert (site.ledger.pending(), site.entry(entry.task_id).reverted_by) == (None, revert_commit.id)
     assert len(site.reverts()) == 1
     await site.undo.recover()
     assert len(site.reverts()) == 1
@@ -241,7 +241,7 @@ async def test_a_task_that_is_worked_on_again_after_a_revert_makes_a_commit_of_i
         assert landed.commit
         assert landed.commit != entry.commit
         assert site.files() == {"calc.py"}
-        assert site.git.reverted_by(workspace, landed.commit, site.git.tip(workspace)) is None
+        assert site.git.find_revert(workspace, landed.commit, site.git.tip(workspace)) is None
         assert (await site.undo.revert(entry.task_id)).commit == landed.commit
 
 

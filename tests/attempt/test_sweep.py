@@ -52,8 +52,12 @@ async def test_the_task_that_broke_a_test_of_unknown_closure_is_named(tmp_path: 
         land(parts, 6, more_py="Y = 6\n")
         assert not await sweep.once()
         await asyncio.wrap_future(rooms.store.events.catch_up())
-        (told,) = [event for event in rooms.store.events.last(50) if event.kind is Kind.REGRESSION]
-        assert (told.task_id, told.data["commit"], told.data["tests"]) == (5, culprit, ["test_answer.py"])
+        (regression,) = [event for event in rooms.store.events.last(50) if event.kind is Kind.REGRESSION]
+        assert (regression.task_id, regression.data["commit"], regression.data["tests"]) == (
+            5,
+            culprit,
+            ["test_answer.py"],
+        )
         assert await sweep.once(), "the same tip is not judged twice"
 
 
@@ -185,5 +189,5 @@ async def test_each_project_is_swept_as_if_it_were_alone(tmp_path: Path) -> None
         culprit = land(parts, 2, **{"shop/answer.py": "VALUE = 41\n"})
         assert not await sweep.once()
         await asyncio.wrap_future(rooms.store.events.catch_up())
-        (told,) = [event for event in rooms.store.events.last(50) if event.kind is Kind.REGRESSION]
-        assert (told.data["commit"], told.data["tests"]) == (culprit, ["shop/tests/test_answer.py"])
+        (regression,) = [event for event in rooms.store.events.last(50) if event.kind is Kind.REGRESSION]
+        assert (regression.data["commit"], regression.data["tests"]) == (culprit, ["shop/tests/test_answer.py"])

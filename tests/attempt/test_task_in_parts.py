@@ -37,8 +37,8 @@ TIP = "1" * 40
 
 
 def task(status: Status = Status.RUNNING, spec: TaskSpec = SPEC, **more: object) -> Task:
-    made = Task(id=7, spec=spec, status=status, created_at=datetime(2026, 3, 1, tzinfo=UTC), attempt=1)
-    return replace(made, **more)  # type: ignore[arg-type]  # what each test says
+    new_task = Task(id=7, spec=spec, status=status, created_at=datetime(2026, 3, 1, tzinfo=UTC), attempt=1)
+    return replace(new_task, **more)  # type: ignore[arg-type]  # what each test says
 
 
 def test_a_part_has_what_its_owner_allows_and_wants_of_the_whole_and_asks_him_nothing() -> None:

@@ -70,15 +70,15 @@ def test_a_place_that_is_away_is_waited_for_whatever_git_says_of_it(tmp_path: Pa
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A real file system of 4 MB and 40 inodes."""
-    place = tmp_path / "small"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=4m,nr_inodes=40", "tmpfs", str(place)]
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m,nr_inodes=40", "tmpfs", str(folder)]
     mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
     if mounted.returncode:
         assert os.geteuid(), f"root may mount: {mounted.stderr}"
         pytest.skip("only root may mount")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
 
 
 @pytest.mark.parametrize("lack", ["", "is full", "has no inodes left", "is read-only"])

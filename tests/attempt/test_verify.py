@@ -145,13 +145,15 @@ def commit_files(repo: Path, parent: str, files: dict[str, str], message: str) -
 def forge(site: Site, commit: str, files: dict[str, str], edit: Callable[[dict[str, Any]], None] | None = None) -> str:
     """Another commit on the same parent, with the note of the first rewritten so that it seems to belong to it."""
     repo, note = site.workspace, note_of(site.workspace, commit)
-    made = commit_files(repo, f"{commit}^", {**TESTS, **ADD, **files}, git(repo, "log", "-1", "--format=%B", commit))
-    note |= {"commit": made, "tree": git(repo, "rev-parse", f"{made}^{{tree}}")}
+    new_commit = commit_files(
+        repo, f"{commit}^", {**TESTS, **ADD, **files}, git(repo, "log", "-1", "--format=%B", commit)
+    )
+    note |= {"commit": new_commit, "tree": git(repo, "rev-parse", f"{new_commit}^{{tree}}")}
     del note["seal"]
     if edit:
         edit(note)
-    write_note(repo, made, note)
-    return made
+    write_note(repo, new_commit, note)
+    return new_commit
 
 
 async def test_files_in_other_encodings_are_judged_committed_and_judged_again_with_exactly_their_bytes(
@@ -256,9 +258,9 @@ async def test_a_test_that_was_weakened_in_a_new_commit_does_not_inherit_the_not
     commit = await site.commit(1, ADD, tests=TESTS)
     repo = site.workspace
     weak = {"test_calc.py": "def test_add():\n    assert True\n"}
-    made = commit_files(repo, commit, weak, git(repo, "log", "-1", "--format=%B", commit))
-    git(repo, "notes", NOTES, "copy", commit, made)
-    report = await site.verify(made)
+    weak_commit = commit_files(repo, commit, weak, git(repo, "log", "-1", "--format=%B", commit))
+    git(repo, "notes", NOTES, "copy", commit, weak_commit)
+    report = await site.verify(weak_commit)
     assert wrong(report) == {"commit", "tree", "base"}
     assert not report.ran
 
@@ -320,8 +322,8 @@ async def test_an_empty_commit_does_not_hold_and_claims_nothing_of_its_tests(sit
 async def test_a_note_of_the_first_format_is_read(site: Site) -> None:
     commit = await site.commit(1, ADD, tests=TESTS)
     note = note_of(site.workspace, commit)
-    kept = ("task", "commit", "tree", "base", "tests", "own_tests", "command", "passed", "evidence")
-    old = {name: note[name] for name in kept} | {"format": 1}
+    first_fields = ("task", "commit", "tree", "base", "tests", "own_tests", "command", "passed", "evidence")
+    old = {name: note[name] for name in first_fields} | {"format": 1}
     del old["evidence"]["suites"]
     write_note(site.workspace, commit, old)
     report = await site.verify(commit)

@@ -71,7 +71,7 @@ class Site:
         assert isinstance(end, Landed)
         return CommitLedger(self.rooms.store.db, self.rooms.store.events).page(1, task_id=number)[0]
 
-    def told(self) -> list[Event]:
+    def list_events(self) -> list[Event]:
         kinds = {Kind.VERIFY_STARTED, Kind.VERIFY_CANCELLED, Kind.VERIFIED}
         self.rooms.store.events.catch_up().result()
         return [event for event in self.rooms.store.events.last(200) if event.kind in kinds]
@@ -102,14 +102,14 @@ async def test_a_verification_tells_how_far_it_is_and_how_it_ended(site: Site) -
     assert now is not None
     assert [check.what for check in now.checks] == ["note", "commit", "tree", "base", "seal", "trailers", "files"]
     site.gate.set()
-    found = await end(slot, entry)
-    assert found is not None
-    assert found.judgement is Judgement.HOLDS, found
-    assert "tests" in {check.what for check in found.checks}
-    assert [event.kind for event in site.told()] == [Kind.VERIFY_STARTED, Kind.VERIFIED]
+    outcome = await end(slot, entry)
+    assert outcome is not None
+    assert outcome.judgement is Judgement.HOLDS, outcome
+    assert "tests" in {check.what for check in outcome.checks}
+    assert [event.kind for event in site.list_events()] == [Kind.VERIFY_STARTED, Kind.VERIFIED]
     _, again = site.verifying().standing(entry)  # as after a restart
     assert again is not None
-    assert (again.judgement, again.sentence, again.checks) == (found.judgement, found.sentence, found.checks)
+    assert (again.judgement, again.sentence, again.checks) == (outcome.judgement, outcome.sentence, outcome.checks)
 
 
 async def test_there_is_one_slot_and_the_same_commit_asks_once(site: Site) -> None:
@@ -125,7 +125,7 @@ async def test_there_is_one_slot_and_the_same_commit_asks_once(site: Site) -> No
     await end(slot, first)
     slot.begin(second)
     await end(slot, second)
-    assert [event.task_id for event in site.told() if event.kind is Kind.VERIFY_STARTED] == [1, 2]
+    assert [event.task_id for event in site.list_events() if event.kind is Kind.VERIFY_STARTED] == [1, 2]
 
 
 async def test_a_cancelled_one_frees_the_slot_and_leaves_what_was_known(site: Site) -> None:
@@ -140,7 +140,7 @@ async def test_a_cancelled_one_frees_the_slot_and_leaves_what_was_known(site: Si
     assert await end(slot, entry) == before
     with pytest.raises(NotVerified, match="nothing to cancel"):
         slot.cancel(entry)
-    assert site.told()[-1].kind is Kind.VERIFY_CANCELLED
+    assert site.list_events()[-1].kind is Kind.VERIFY_CANCELLED
     site.gate.set()
     slot.begin(entry)
     assert (await end(slot, entry)) != before
@@ -150,11 +150,11 @@ async def test_a_commit_that_git_does_not_know_is_not_verified_and_says_why(site
     entry, slot = await site.landed(1), site.verifying()
     lost = Commit(**{**{name: getattr(entry, name) for name in entry.__slots__}, "commit": "ab" * 20})
     slot.begin(lost)
-    found = await end(slot, lost)
-    assert found is not None
-    assert found.judgement is Judgement.UNKNOWN
-    assert "abababab" in found.sentence
-    assert all(len(check.detail) <= KEPT_CHARS for check in found.checks)
+    outcome = await end(slot, lost)
+    assert outcome is not None
+    assert outcome.judgement is Judgement.UNKNOWN
+    assert "abababab" in outcome.sentence
+    assert all(len(check.detail) <= KEPT_CHARS for check in outcome.checks)
     slot.begin(entry)
     assert slot.standing(entry)[0] is not None
     slot.stop()

@@ -46,9 +46,9 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 @pytest.fixture
 def app_context(tmp_path: Path) -> Iterator[AppContext]:
     """The daemon's services on a new database, for pages that need no daemon behind them."""
-    made = make_desk(tmp_path)
-    yield made
-    made.database.close()
+    desk = make_desk(tmp_path)
+    yield desk
+    desk.database.close()
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +60,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def context(browser: Browser, seeded: SeededDaemon) -> Iterator[BrowserContext]:
     """A fresh profile, 1440 wide and light; `page.set_viewport_size` and `page.emulate_media` change that."""
-    with context_of(browser, seeded.url) as made:
-        yield made
+    with context_of(browser, seeded.url) as browser_context:
+        yield browser_context
 
 
 @pytest.fixture

@@ -60,33 +60,33 @@ def open_page(page: Page, address: str) -> Page:
 
 
 def faults(page: Page) -> list[str]:
-    found = AXE.run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    violations = AXE.run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [
         f"{page.url}: {each['id']} at {[node['target'] for node in each['nodes']][:5]}: {each['help']}"
-        for each in found
+        for each in violations
         if each["impact"] in GRAVE
     ]
 
 
 def wide_things(page: Page) -> list[str]:
     """List the elements that make a page scroll sideways."""
-    found: list[str] = page.evaluate("""() => document.documentElement.scrollWidth <= innerWidth ? [] :
+    elements: list[str] = page.evaluate("""() => document.documentElement.scrollWidth <= innerWidth ? [] :
       [...document.querySelectorAll('body *')].filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
         .map((each) => each.outerHTML.slice(0, 120)).slice(0, 5)""")
-    return found
+    return elements
 
 
 def look_at(browser: Browser, url: str, size: tuple[int, int], dark: bool, where: list[str]) -> list[str]:
     with context_of(browser, url, size=size, dark=dark) as context:
-        page, found = context.new_page(), list[str]()
+        page, complaints = context.new_page(), list[str]()
         watch = Watch(page, url)
         watch.allow("404 GET .*/diff")  # a task that waits before its first step changed nothing yet
         for address in where:
             unfold(open_page(page, address))
             draw(page)
-            found += faults(page)
-            found += [f"{address} is too wide: {each}" for each in wide_things(page)]
-        return found + watch.complaints
+            complaints += faults(page)
+            complaints += [f"{address} is too wide: {each}" for each in wide_things(page)]
+        return complaints + watch.complaints
 
 
 @pytest.mark.parametrize(("size", "dark", "tasks"), LOOKS)
@@ -109,16 +109,16 @@ def test_axe_finds_nothing_grave_where_nothing_happened_yet(
 def test_at_200_and_at_400_per_cent_nothing_is_cut_off_or_covered(
     browser: Browser, seeded: SeededDaemon, tmp_path: Path, size: tuple[int, int], tasks: tuple[str, ...]
 ) -> None:
-    found = list[str]()
+    complaints = list[str]()
     with context_of(browser, seeded.url, size=size) as context:
         page = context.new_page()
         for address in addresses(seeded.snapshot.home, *map(seeded.task, tasks)):
             unfold(open_page(page, address))
             draw(page)
             page.screenshot(path=tmp_path / f"{address.strip('/').replace('/', '-') or 'brief'}.png", full_page=True)
-            found += [f"{address} is too wide: {each}" for each in wide_things(page)]
-            found += [f"{address}: {each}" for each in page.evaluate(OUT_OF_REACH)]
-    assert not found, "\n".join(found)
+            complaints += [f"{address} is too wide: {each}" for each in wide_things(page)]
+            complaints += [f"{address}: {each}" for each in page.evaluate(OUT_OF_REACH)]
+    assert not complaints, "\n".join(complaints)
 
 
 def test_every_page_can_be_walked_through_by_keyboard(page: Page, seeded: SeededDaemon) -> None:

@@ -127,6 +127,6 @@ def test_many_tabs_by_a_name_over_plain_http_share_one_stream(app_context: AppCo
 def streams(client: Client) -> int:
     """How many live streams the server has open."""
     figures = client.get("/metrics", Authorization=f"Bearer {TOKEN}").text
-    found = re.search(r"^nightshift_stream_clients (\d+)", figures, re.MULTILINE)
-    assert found
-    return int(found[1])
+    match = re.search(r"^nightshift_stream_clients (\d+)", figures, re.MULTILINE)
+    assert match
+    return int(match[1])

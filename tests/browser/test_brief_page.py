@@ -23,9 +23,9 @@ def part(page: Page, topic: str) -> Locator:
 
 
 def test_it_says_what_the_api_says_and_each_part_leads_there(visit: Visit, seeded: SeededDaemon) -> None:
-    page, told = visit("/"), seeded.daemon.get("/api/brief")
+    page, brief = visit("/"), seeded.daemon.get("/api/brief")
     expect(page.get_by_role("heading", level=1)).to_have_text("The last 24 hours")
-    for each in told["parts"]:
+    for each in brief["parts"]:
         number = re.search(r"[\d.,]+", each["text"])
         assert number
         expect(part(page, each["topic"])).to_contain_text(number[0])
@@ -35,9 +35,9 @@ def test_it_says_what_the_api_says_and_each_part_leads_there(visit: Visit, seede
     part(page, "failed").get_by_role("link").click()
     page.wait_for_selector(LIVE, state="attached")
     rows = page.locator("#queue tbody tr")
-    expect(rows).to_have_count(told["failed"])
+    expect(rows).to_have_count(brief["failed"])
     shown = sorted(int(each.get_attribute("data-key") or 0) for each in rows.all())
-    assert shown == sorted(task["task_id"] for cause in told["causes"] for task in cause["tasks"])
+    assert shown == sorted(task["task_id"] for cause in brief["causes"] for task in cause["tasks"])
 
 
 def test_why_a_task_failed_stands_on_it(visit: Visit, seeded: SeededDaemon) -> None:

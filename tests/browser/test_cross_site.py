@@ -24,8 +24,8 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture
 def elsewhere(browser: Browser, site: Site) -> Iterator[BrowserContext]:
-    with context_of(browser, site.url) as made:
-        yield made
+    with context_of(browser, site.url) as browser_context:
+        yield browser_context
 
 
 def state(seeded: SeededDaemon) -> tuple[int, int, str, int]:

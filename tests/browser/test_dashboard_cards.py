@@ -53,9 +53,9 @@ def says() -> Says:
 
 @pytest.fixture
 def app_context(tmp_path: Path, says: Says) -> Iterator[AppContext]:
-    made = make_desk(tmp_path)
-    yield replace(made, status=says)
-    made.database.close()
+    desk = make_desk(tmp_path)
+    yield replace(desk, status=says)
+    desk.database.close()
 
 
 @pytest.fixture
@@ -91,8 +91,8 @@ def test_a_worker_is_shown_at_its_work(page: Page, app_context: AppContext, says
     expect(worker(page, "worker-2")).to_contain_text("idle")
     shown = card.locator(".time").inner_text()
     expect(card.locator(".time")).not_to_have_text(shown)
-    said = Event(kind=Kind.SUITE_JUDGED, level=Level.INFO, message=LINE, worker="worker-1", task_id=number)
-    app_context.events.emit(said)
+    event = Event(kind=Kind.SUITE_JUDGED, level=Level.INFO, message=LINE, worker="worker-1", task_id=number)
+    app_context.events.emit(event)
     expect(card.locator(".line")).to_have_text(LINE)
 
 

@@ -60,8 +60,8 @@ def test_a_question_is_answered_where_it_stands(visit: Visit, seeded: SeededDaem
     ask.get_by_label("Answer").fill("it counts")
     ask.get_by_role("button", name="Answer").click()
     expect(ask).to_be_hidden()
-    found = seeded.daemon.get(f"/api/approvals?task={seeded.task('question')}")["approvals"]
-    assert [(each["granted"], each["answer"]) for each in found] == [(True, "it counts")]
+    questions = seeded.daemon.get(f"/api/approvals?task={seeded.task('question')}")["approvals"]
+    assert [(each["granted"], each["answer"]) for each in questions] == [(True, "it counts")]
 
 
 def test_a_package_is_denied_where_it_stands(visit: Visit, seeded: SeededDaemon) -> None:
@@ -69,8 +69,8 @@ def test_a_package_is_denied_where_it_stands(visit: Visit, seeded: SeededDaemon)
     ask = card(page, "Needs your decision").get_by_role("listitem").filter(has_text="moonphase")
     ask.get_by_role("button", name="Deny").click()
     expect(ask).to_be_hidden()
-    found = seeded.daemon.get(f"/api/approvals?task={seeded.task('approval')}")["approvals"]
-    assert found[0]["granted"] is False
+    questions = seeded.daemon.get(f"/api/approvals?task={seeded.task('approval')}")["approvals"]
+    assert questions[0]["granted"] is False
 
 
 def test_pausing_shows_everywhere_and_is_undone(visit: Visit, seeded: SeededDaemon) -> None:

@@ -32,8 +32,8 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, model: WireServer) -> Itera
 
 
 def open_page(browser: Browser, daemon: Daemon, path: str) -> Iterator[Page]:
-    with context_of(browser, daemon.url) as made:
-        page = made.new_page()
+    with context_of(browser, daemon.url) as context:
+        page = context.new_page()
         watch = Watch(page, daemon.url)
         page.goto(path)
         page.wait_for_selector(LIVE, state="attached")
@@ -54,8 +54,8 @@ def test_a_forecast_is_told_once_tasks_have_ended_and_warns_before_the_budget_br
     daemon.start()
     model.fail_next("hang", about="job_20")
     tasks = [daemon.submit(**job(n)) for n in LATER]
-    found = daemon.get("/api/forecast")
-    assert (found["tasks"], found["measured"], found["fit_budget"]) == (len(tasks), 3, 2)
+    outlook = daemon.get("/api/forecast")
+    assert (outlook["tasks"], outlook["measured"], outlook["fit_budget"]) == (len(tasks), 3, 2)
     for path in ("/", "/tasks"):
         for page in open_page(browser, daemon, path):
             expect(page.get_by_role("region", name="Forecast")).to_contain_text("Open: 6 tasks")

@@ -64,7 +64,7 @@ def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
         settings = settings_for(models, HUB_URL=url, NODE_NAME="atelier", HUB_LEASE_S="60")
         daemon = stack.enter_context(Daemon(folder / "home", settings))
         rig = Rig(daemon=daemon, server=server, url=url, rack=rack)
-        until(lambda: "atelier" in {one.name for one in nodes(rack.connection) if one.is_up})
+        until(lambda: "atelier" in {node.name for node in nodes(rack.connection) if node.is_up})
         fill(rig)
         yield rig
 
@@ -82,9 +82,9 @@ def fill(rig: Rig) -> None:
 @pytest.fixture
 def page(browser: Browser, rig: Rig) -> Iterator[Page]:
     with context_of(browser, rig.daemon.url) as context:
-        made = context.new_page()
-        watch = Watch(made, rig.daemon.url)
-        yield visited(made, "/hub")
+        new_page = context.new_page()
+        watch = Watch(new_page, rig.daemon.url)
+        yield visited(new_page, "/hub")
         watch.check()
 
 

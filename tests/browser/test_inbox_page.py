@@ -22,8 +22,8 @@ def decide(page: Page, text: str) -> Locator:
 
 
 def asks(seeded: SeededDaemon) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = seeded.daemon.get("/api/approvals?open=1")["approvals"]
-    return found
+    questions: list[dict[str, object]] = seeded.daemon.get("/api/approvals?open=1")["approvals"]
+    return questions
 
 
 def wait_for_asks(seeded: SeededDaemon, count: int) -> None:
@@ -52,8 +52,8 @@ def test_a_question_is_answered_with_what_was_typed(visit: Visit, seeded: Seeded
     question.get_by_role("button", name="Answer").click()
     expect(question).to_have_count(0)
     row = decide(page, QUESTION)
-    for said in ("answered", "yes, it counts", "you"):
-        expect(row).to_contain_text(said)
+    for text in ("answered", "yes, it counts", "you"):
+        expect(row).to_contain_text(text)
 
 
 def test_keys_walk_and_deny_with_a_note(visit: Visit, seeded: SeededDaemon) -> None:

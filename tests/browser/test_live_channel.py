@@ -61,8 +61,8 @@ def lines(app_context: AppContext, count: int) -> list[int]:
 
 def until_seen(page: Page, last: int) -> list[int]:
     page.wait_for_function("last => window.ids.includes(last)", arg=last, timeout=PATIENCE_MS)
-    found: list[int] = page.evaluate("window.ids")
-    return found
+    ids: list[int] = page.evaluate("window.ids")
+    return ids
 
 
 def streams(context: BrowserContext) -> list[str]:

@@ -55,8 +55,8 @@ def daemon(tmp_path: Path, server: WireServer) -> Iterator[Daemon]:
 
 @pytest.fixture
 def tabs(browser: Browser, daemon: Daemon) -> Iterator[BrowserContext]:
-    with context_of(browser, daemon.url) as made:
-        yield made
+    with context_of(browser, daemon.url) as browser_context:
+        yield browser_context
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ def seeded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def context(browser: Browser, seeded: SeededDaemon) -> Iterator[BrowserContext]:
-    with context_of(browser, seeded.url) as made:
-        yield made
+    with context_of(browser, seeded.url) as browser_context:
+        yield browser_context
 
 
 def enter(page: Page, token: str) -> Page:

@@ -42,16 +42,16 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 @pytest.fixture
 def tabs(browser: Browser) -> Iterator[Callable[[Client], BrowserContext]]:
     """Makes profiles for servers, and closes them."""
-    made: list[Any] = []
+    contexts: list[Any] = []
 
     def profile(client: Client) -> BrowserContext:
-        made.append(context_of(browser, url_of(client)))
-        context: BrowserContext = made[-1].__enter__()
+        contexts.append(context_of(browser, url_of(client)))
+        context: BrowserContext = contexts[-1].__enter__()
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         return context
 
     yield profile
-    for each in made:
+    for each in contexts:
         each.__exit__(None, None, None)
 
 
@@ -95,8 +95,8 @@ def put(app_context: AppContext, *events: Event) -> list[int]:
 
 
 def ids(page: Page) -> list[int]:
-    found: list[int] = page.evaluate(IDS)
-    return found
+    shown_ids: list[int] = page.evaluate(IDS)
+    return shown_ids
 
 
 def until_ids(page: Page, wanted: list[int]) -> None:
@@ -189,8 +189,8 @@ def test_a_filter_is_a_link_and_holds_for_what_comes(
         coming = [3000 + at for at, number in enumerate((2901, 3100, 29), 1) if passing(number)]
         if coming:
             until_last(page, coming[-1])
-        found = ids(page)
-        assert found == [*expected, *coming][-len(found) :] if found else not coming
+        shown_ids = ids(page)
+        assert shown_ids == [*expected, *coming][-len(shown_ids) :] if shown_ids else not coming
 
 
 def test_filters_that_are_typed_change_the_address(long: Client, opened: Open) -> None:
@@ -256,10 +256,10 @@ def test_the_browsers_own_search_finds_lines_out_of_sight(long: Client, opened: 
 def test_a_link_to_a_line_opens_it_with_its_surroundings(long: Client, opened: Open) -> None:
     page = opened(long, "/logs#L1234")
     until_in_sight(page, 1234)
-    found = ids(page)
-    assert found == list(range(found[0], found[-1] + 1))
-    assert found[0] <= 1234 - 200
-    assert found[-1] >= 1234 + 200
+    shown_ids = ids(page)
+    assert shown_ids == list(range(shown_ids[0], shown_ids[-1] + 1))
+    assert shown_ids[0] <= 1234 - 200
+    assert shown_ids[-1] >= 1234 + 200
     expect(page.locator("#L1234")).to_have_attribute("aria-current", "true")
     page.get_by_role("button", name="To the end").click()
     until_last(page, 3000)
@@ -288,8 +288,8 @@ def test_scrolling_down_from_a_line_reaches_the_end_and_goes_on_live(app_context
         scroll(page, "box.scrollHeight")
         put(app_context, line(1001))
         until_last(page, 1001)
-        found = ids(page)
-        assert found == list(range(found[0], 1002))
+        shown_ids = ids(page)
+        assert shown_ids == list(range(shown_ids[0], 1002))
 
 
 def test_a_row_opens_with_its_data_and_its_link(app_context: AppContext, opened: Open) -> None:
@@ -324,8 +324,8 @@ def test_the_number_of_its_task_leads_to_the_step_or_the_attempt_of_a_line(
     )
     with serving(app_context) as client:
         page = opened(client)
-        for number, place in ((1, "#2-4-0"), (2, "#2"), (3, "")):
-            expect(page.locator(f"#L{number} .about")).to_have_attribute("href", f"/task/3{place}")
+        for number, fragment in ((1, "#2-4-0"), (2, "#2"), (3, "")):
+            expect(page.locator(f"#L{number} .about")).to_have_attribute("href", f"/task/3{fragment}")
 
 
 def test_colours_are_left_out_and_nothing_is_obeyed(app_context: AppContext, opened: Open) -> None:
@@ -402,8 +402,8 @@ def test_a_time_is_jumped_to(long: Client, opened: Open) -> None:
     page.get_by_label("Time").fill(f"{at:%Y-%m-%dT%H:%M:%S}")
     page.get_by_role("button", name="Go").click()
     until_in_sight(page, 1501)
-    found = ids(page)
-    assert found == list(range(found[0], found[-1] + 1))
+    shown_ids = ids(page)
+    assert shown_ids == list(range(shown_ids[0], shown_ids[-1] + 1))
 
 
 def test_the_keyboard_moves_among_the_lines(long: Client, opened: Open) -> None:
@@ -437,9 +437,9 @@ def test_more_lines_than_are_kept_leave_at_the_other_end(long: Client, opened: O
     while (last := ids(page)[-1]) < 3000:
         scroll(page, "box.scrollHeight")
         page.wait_for_function(f"last => ({IDS})().at(-1) > last", arg=last)
-        found = ids(page)
-        assert found == list(range(found[0], found[-1] + 1))
-        assert len(found) <= 6 * 250
+        shown_ids = ids(page)
+        assert shown_ids == list(range(shown_ids[0], shown_ids[-1] + 1))
+        assert len(shown_ids) <= 6 * 250
     assert ids(page)[0] > 1
 
 
@@ -463,8 +463,8 @@ def test_a_real_daemon_that_restarts_leaves_no_gap_and_no_double_and_it_is_said(
     last = home.get("/api/logs?limit=1")["last_id"]
     assert last > before, "its end and its start were told"
     page.wait_for_function(f"last => ({IDS})().at(-1) >= last", arg=last)
-    found = ids(page)
-    assert found == list(range(found[0], found[-1] + 1))
+    shown_ids = ids(page)
+    assert shown_ids == list(range(shown_ids[0], shown_ids[-1] + 1))
 
 
 def test_a_connection_that_died_without_a_word_is_noticed(page: Page, watch: Watch, seeded: SeededDaemon) -> None:

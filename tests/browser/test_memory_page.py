@@ -104,9 +104,9 @@ def test_a_lesson_is_retired_after_a_question_and_used_again(visit: Visit, seede
 def test_keys_walk_through_lessons_and_open_one(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/memory")
     expect(rows(page)).to_have_count(find(seeded))
-    for place in range(2):
+    for index in range(2):
         page.keyboard.press("j")
-        expect(rows(page).nth(place)).to_have_class(re.compile(r"\bat\b"))
+        expect(rows(page).nth(index)).to_have_class(re.compile(r"\bat\b"))
     name = str(page.locator("tr.at").get_attribute("data-key"))
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog", name=f"Lesson {name}")).to_be_visible()

@@ -37,8 +37,8 @@ def commit_of(seeded: SeededDaemon, task: int) -> dict[str, object]:
 def assert_for_everybody(page: Page) -> None:
     """Nothing is wider than the window, and no rule of access is broken."""
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert [each["id"] for each in found if each["impact"] in {"serious", "critical"}] == []
+    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert [each["id"] for each in violations if each["impact"] in {"serious", "critical"}] == []
 
 
 @pytest.mark.parametrize(("number", "size", "dark"), [(701, WIDE, False), (702, NARROW, True)])

@@ -39,8 +39,8 @@ def daemon(tmp_path: Path, model: WireServer) -> Iterator[Daemon]:
 
 @pytest.fixture
 def page(browser: Browser, daemon: Daemon) -> Iterator[Page]:
-    with context_of(browser, daemon.url) as made:
-        page = made.new_page()
+    with context_of(browser, daemon.url) as context:
+        page = context.new_page()
         watch = Watch(page, daemon.url)
         watch.allow(LOST)
         page.goto("/dashboard")
@@ -136,8 +136,8 @@ def test_on_every_page_what_sends_is_off_while_the_daemon_is_away(browser: Brows
     sending = {"/": "Mark as read", "/tasks": "Save filter", "/review": "Read, next", "/inbox": "Mark as read"}
     with WireServer(Answers()) as server, Daemon(tmp_path / "home", settings_for(server)) as daemon:
         daemon.wait(daemon.submit(**job(2)))
-        with context_of(browser, daemon.url) as made:
-            pages = {path: made.new_page() for path in sending}
+        with context_of(browser, daemon.url) as context:
+            pages = {path: context.new_page() for path in sending}
             for path, page in pages.items():
                 page.goto(f"{path}?status=done" if path == "/tasks" else path)
                 page.wait_for_selector(LIVE, state="attached")

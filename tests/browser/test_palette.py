@@ -85,7 +85,7 @@ def test_nothing_about_it_is_in_the_way_of_a_screen_reader_or_a_small_screen(vis
     page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
     page.get_by_role("button", name="Find", exact=True).click()
     expect(page.locator("[role=option]").first).to_be_visible()
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    grave = [each for each in found if each["impact"] in {"serious", "critical"}]
+    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    grave = [each for each in violations if each["impact"] in {"serious", "critical"}]
     assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in grave] == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -43,8 +43,8 @@ def test_a_proof_is_downloaded_and_stands_alone(
     with browser.new_context(color_scheme="dark" if dark else "light") as looser:
         copy = looser.new_page()
         copy.set_content(html)
-        found = Axe().run(copy, options={"resultTypes": ["violations"]}).response["violations"]
-    assert [each["id"] for each in found if each["impact"] in {"serious", "critical"}] == []
+        violations = Axe().run(copy, options={"resultTypes": ["violations"]}).response["violations"]
+    assert [each["id"] for each in violations if each["impact"] in {"serious", "critical"}] == []
 
 
 def test_the_review_offers_the_proof_of_the_commit_that_is_looked_at(visit: Visit, seeded: SeededDaemon) -> None:

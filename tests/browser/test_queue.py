@@ -98,8 +98,8 @@ def test_a_column_sorts_all_tasks_and_not_only_those_shown(visit: Visit, seeded:
     head.get_by_role("button").click()
     expect(head).to_have_attribute("aria-sort", "descending")
     wanted = [task["task_id"] for task in seeded.daemon.get("/api/tasks?q=cheddar&sort=priority")["tasks"]]
-    for place, task_id in enumerate(wanted):
-        expect(rows(page).nth(place)).to_have_attribute("data-key", str(task_id))
+    for index, task_id in enumerate(wanted):
+        expect(rows(page).nth(index)).to_have_attribute("data-key", str(task_id))
     assert wanted[0] == many[-1]
     head.get_by_role("button").click()
     expect(rows(page).first).to_have_attribute("data-key", str(many[0]))

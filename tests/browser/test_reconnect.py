@@ -27,8 +27,8 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
 
 @pytest.fixture
 def watched(browser: Browser, seeded: SeededDaemon) -> Iterator[tuple[Page, Watch]]:
-    with context_of(browser, seeded.url) as made:
-        page = made.new_page()
+    with context_of(browser, seeded.url) as context:
+        page = context.new_page()
         watch = Watch(page, seeded.url)
         watch.allow(LOST)
         yield page, watch
@@ -65,8 +65,8 @@ def test_the_list_of_tasks_shows_what_happened_meanwhile(watched: tuple[Page, Wa
     page.wait_for_selector(LIVE, state="attached")
     daemon.stop()
     expect(page.get_by_text("The daemon does not answer.")).to_be_visible()
-    told = daemon.cli("Write total() in job_22.py")
-    assert told.returncode == 0, told.stderr
+    result = daemon.cli("Write total() in job_22.py")
+    assert result.returncode == 0, result.stderr
     daemon.start()
     page.wait_for_selector(LIVE, state="attached")
     expect(page.get_by_text("Write total() in job_22.py").first).to_be_visible()

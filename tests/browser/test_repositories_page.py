@@ -62,8 +62,8 @@ def test_what_is_saved_holds_and_is_taken_back(visit: Visit, repo: Path, seeded:
     save(page)
     expect(option(page, "wall_s")).to_contain_text("set here")
     shown = seeded.daemon.get(f"/api/repositories/settings?repo={repo}")["options"]
-    kept = {each["name"]: each["kept"] for each in shown if each["kept"] is not None}
-    assert kept == {"wall_s": 90, "test_command": ["make", "a b"], "review": True}
+    stored_values = {each["name"]: each["kept"] for each in shown if each["kept"] is not None}
+    assert stored_values == {"wall_s": 90, "test_command": ["make", "a b"], "review": True}
     page.reload()
     expect(option(page, "test_command").locator("input")).to_have_value("make 'a b'")
     page.get_by_role("button", name="Remove test_command").click()

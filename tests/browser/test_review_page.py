@@ -94,15 +94,15 @@ def test_a_revert_is_asked_for_made_and_undone(visit: Visit, seeded: SeededDaemo
     expect(page.get_by_text("Reapplied.")).to_be_visible()
     expect(page.get_by_role("button", name="Revert…")).to_be_visible()
     assert seeded.daemon.get(f"/api/task/{task}")["reverted_by"] is None
-    told = seeded.daemon.get(f"/api/logs?task={task}&limit=1000")["events"]
-    assert [bool(each["data"].get("reapplied")) for each in told if each["event"] == "reverted"] == [False, True]
+    events = seeded.daemon.get(f"/api/logs?task={task}&limit=1000")["events"]
+    assert [bool(each["data"].get("reapplied")) for each in events if each["event"] == "reverted"] == [False, True]
 
 
 def test_a_part_of_the_brief_leads_to_exactly_its_commits(visit: Visit, seeded: SeededDaemon) -> None:
-    page, told = visit("/"), seeded.daemon.get("/api/brief")
+    page, brief = visit("/"), seeded.daemon.get("/api/brief")
     page.locator(".brief-line [data-topic=landed] a").click()
     page.wait_for_selector(LIVE, state="attached")
-    expect(stack(page)).to_have_count(told["landed"])
+    expect(stack(page)).to_have_count(brief["landed"])
     expect(page.get_by_role("heading", name=re.compile("Landed since"))).to_be_visible()
 
 

@@ -9,7 +9,7 @@ from tests.support.browser import Watch, hear
 
 
 @pytest.mark.parametrize(
-    ("does", "told"),
+    ("does", "complaint"),
     [
         ("console.error('oh')", "console: oh"),
         ("setTimeout(() => { throw new Error('broken'); })", "script: broken"),
@@ -21,9 +21,9 @@ from tests.support.browser import Watch, hear
         ("setTimeout(() => alert('hello'))", "dialog: hello"),
     ],
 )
-def test_the_watch_complains_of(page: Page, watch: Watch, does: str, told: str) -> None:
+def test_the_watch_complains_of(page: Page, watch: Watch, does: str, complaint: str) -> None:
     page.goto("/login")
     assert not watch.complaints
     page.evaluate(f"() => {{ {does}; }}")
-    hear(page, lambda: any(told in each for each in watch.complaints))
+    hear(page, lambda: any(complaint in each for each in watch.complaints))
     watch.allow(".*")

@@ -27,8 +27,8 @@ def client(app_context: AppContext) -> Iterator[Client]:
 
 @pytest.fixture
 def context(browser: Browser, client: Client) -> Iterator[BrowserContext]:
-    with context_of(browser, f"http://127.0.0.1:{client.host.port}") as made:
-        yield made
+    with context_of(browser, f"http://127.0.0.1:{client.host.port}") as browser_context:
+        yield browser_context
 
 
 @pytest.fixture
@@ -38,9 +38,9 @@ def page(context: BrowserContext) -> Page:
 
 @pytest.fixture
 def watch(page: Page, client: Client) -> Iterator[Watch]:
-    made = Watch(page, f"http://127.0.0.1:{client.host.port}")
-    yield made
-    made.check()
+    page_watch = Watch(page, f"http://127.0.0.1:{client.host.port}")
+    yield page_watch
+    page_watch.check()
 
 
 def open_part(page: Page, number: int, button: str) -> Locator:
@@ -57,7 +57,7 @@ def field(dialog: Locator) -> Locator:
 
 
 def texts(context: AppContext, number: int) -> list[tuple[str, bool]]:
-    return [(one.text, one.interrupts) for one in context.queue.said(number)]
+    return [(message.text, message.interrupts) for message in context.queue.list_messages(number)]
 
 
 def test_a_reply_that_is_written_is_interrupted_by_what_is_said(

@@ -44,8 +44,8 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, server: WireServer) -> Iter
 
 @pytest.fixture
 def context(browser: Browser, daemon: Daemon) -> Iterator[BrowserContext]:
-    with context_of(browser, daemon.url) as made:
-        yield made
+    with context_of(browser, daemon.url) as browser_context:
+        yield browser_context
 
 
 @pytest.fixture
@@ -192,11 +192,11 @@ def test_lists_prices_and_choices_are_written_as_they_are_meant(settings: Page, 
     field(settings, "enable_review").check()
     expect(prices.get_by_role("alert")).to_have_count(0)
     save(settings)
-    found = write(daemon)
-    assert found["quiet_hours"] == ["22:00-07:00", "Sat,Sun 00:00-24:00"]
-    assert found["notify_on"] == ["failed", "needs_you"]
-    assert found["model_prices"] == {"tiny-coder": {"input_per_million_usd": 0.25, "output_per_million_usd": 1}}
-    assert found["enable_review"] is True
+    values = write(daemon)
+    assert values["quiet_hours"] == ["22:00-07:00", "Sat,Sun 00:00-24:00"]
+    assert values["notify_on"] == ["failed", "needs_you"]
+    assert values["model_prices"] == {"tiny-coder": {"input_per_million_usd": 0.25, "output_per_million_usd": 1}}
+    assert values["enable_review"] is True
     settings.get_by_role("button", name="Default for quiet_hours").click()
     save(settings)
     assert "quiet_hours" not in write(daemon)

@@ -28,9 +28,9 @@ MODULES = """window.load = (name) => import(
 
 @pytest.fixture(scope="module")
 def app_context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppContext]:
-    made = make_desk(tmp_path_factory.mktemp("app_context"))
-    yield made
-    made.database.close()
+    desk = make_desk(tmp_path_factory.mktemp("app_context"))
+    yield desk
+    desk.database.close()
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +41,8 @@ def server(app_context: AppContext) -> Iterator[Client]:
 
 @pytest.fixture
 def context(browser: Browser, server: Client) -> Iterator[BrowserContext]:
-    with context_of(browser, f"http://127.0.0.1:{server.host.port}") as made:
-        yield made
+    with context_of(browser, f"http://127.0.0.1:{server.host.port}") as browser_context:
+        yield browser_context
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ def stage(page: Page, watch: Watch) -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def library(browser: Browser, server: Client) -> Iterator[Page]:
     """A page for tests that call functions alone, and leave nothing behind."""
-    with context_of(browser, f"http://127.0.0.1:{server.host.port}") as made:
-        page = made.new_page()
+    with context_of(browser, f"http://127.0.0.1:{server.host.port}") as context:
+        page = context.new_page()
         open_it(page)
         yield page
 
@@ -119,15 +119,15 @@ def test_texts_of_others_are_made_printable_as_the_server_does_it(library: Page)
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_values_are_written_as_the_server_does_it(library: Page, name: str) -> None:
-    said = library.evaluate(
+    texts = library.evaluate(
         "async ([name, given]) => { const write = (await load('text'))[name]; return given.map((a) => write(...a)); }",
         [name, [given for given, _ in FORMATS[name]]],
     )
-    assert said == [expected for _, expected in FORMATS[name]]
+    assert texts == [expected for _, expected in FORMATS[name]]
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "said"),
+    ("name", "values", "text"),
     [
         ("elapsed", [-3], "0 s"),
         ("elapsed", [59.9], "59 s"),
@@ -140,8 +140,8 @@ def test_values_are_written_as_the_server_does_it(library: Page, name: str) -> N
         ("relative", [7_300_000, 0], "in 2 h"),
     ],
 )
-def test_values_are_said_in_brief(library: Page, name: str, values: list[Any], said: str) -> None:
-    assert call(library, "text", name, *values) == said
+def test_values_are_said_in_brief(library: Page, name: str, values: list[Any], text: str) -> None:
+    assert call(library, "text", name, *values) == text
 
 
 def test_control_and_direction_characters_of_a_task_are_visible(stage: Page, app_context: AppContext) -> None:
@@ -159,8 +159,8 @@ def test_names_in_answers_are_made_visible_as_well(library: Page) -> None:
 
 def test_addresses_are_the_same_however_they_are_put_together(library: Page) -> None:
     given = {"limit": 50, "after": None, "status": ["a", "b"], "q": ""}
-    found = call(library, "boot", "address", "/api/tasks?kind=x", given)
-    assert found == "/api/tasks?kind=x&limit=50&status=a&status=b"
+    address = call(library, "boot", "address", "/api/tasks?kind=x", given)
+    assert address == "/api/tasks?kind=x&limit=50&status=a&status=b"
 
 
 # ---- replies as they are written
@@ -168,12 +168,17 @@ def test_addresses_are_the_same_however_they_are_put_together(library: Page) -> 
 
 def test_a_reply_grows_by_its_frames_and_one_with_a_gap_is_passed_over(library: Page) -> None:
     def frame(keep: int, *parts: tuple[str, str], appends: bool = False) -> None:
-        told = [{"tool": tool, "text": text} for tool, text in parts]
-        call(library, "live_text", "write", {"task_id": 7, "call": 3, "keep": keep, "appends": appends, "parts": told})
+        wire_parts = [{"tool": tool, "text": text} for tool, text in parts]
+        call(
+            library,
+            "live_text",
+            "write",
+            {"task_id": 7, "call": 3, "keep": keep, "appends": appends, "parts": wire_parts},
+        )
 
     def shown() -> list[tuple[str, str]]:
-        (known,) = call(library, "live_text", "frames")
-        return [(part["tool"], part["text"]) for part in known["parts"]]
+        (reply,) = call(library, "live_text", "frames")
+        return [(part["tool"], part["text"]) for part in reply["parts"]]
 
     frame(0, ("", "I re"))
     frame(1, ("", "ad it. "), ("read_file", '{"pa'), appends=True)
@@ -329,8 +334,8 @@ def test_tabs_are_changed_by_arrows(stage: Page) -> None:
     expect(stage.get_by_role("tabpanel")).to_have_text("two")
 
 
-@pytest.mark.parametrize(("press", "said"), [("Delete", True), ("Keep it", False), ("Close", False)])
-def test_a_question_before_something_final_is_answered(stage: Page, press: str, said: bool) -> None:
+@pytest.mark.parametrize(("press", "answer"), [("Delete", True), ("Keep it", False), ("Close", False)])
+def test_a_question_before_something_final_is_answered(stage: Page, press: str, answer: bool) -> None:
     stage.evaluate(
         """async () => { const {confirmed} = await load('parts');
           confirmed({title: 'Delete it?', yes: 'Delete', no: 'Keep it', danger: true})
@@ -338,7 +343,7 @@ def test_a_question_before_something_final_is_answered(stage: Page, press: str, 
     )
     stage.get_by_role("dialog", name="Delete it?").get_by_role("button", name=press).click()
     stage.wait_for_function("() => window.answer !== undefined")
-    assert stage.evaluate("() => window.answer") is said
+    assert stage.evaluate("() => window.answer") is answer
 
 
 def test_a_question_has_its_focus_on_what_changes_nothing_and_escape_says_that(stage: Page) -> None:

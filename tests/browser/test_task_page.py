@@ -227,11 +227,11 @@ def test_a_fork_from_a_step_with_a_model_and_a_note(visit: Visit, seeded: Seeded
     dialog.get_by_role("button", name="Fork task").click()
     page.get_by_role("link", name=re.compile(r"^task \d+$")).click()
     expect(page.get_by_text(f"#{source}, step 1")).to_be_visible()
-    made = int(page.url.rpartition("/")[2])
-    assert seeded.daemon.get(f"/api/task/{made}/timeline")["forked_from"]["source"] == source
+    fork = int(page.url.rpartition("/")[2])
+    assert seeded.daemon.get(f"/api/task/{fork}/timeline")["forked_from"]["source"] == source
     page.get_by_text(f"#{source}, step 1").click()
     expect(step(page, 1).locator(".detail")).to_be_visible()
-    expect(page.get_by_role("link", name=f"#{made}")).to_be_visible()
+    expect(page.get_by_role("link", name=f"#{fork}")).to_be_visible()
 
 
 def test_work_is_read_taken_back_and_brought_back(visit: Visit, seeded: SeededDaemon) -> None:
@@ -283,7 +283,7 @@ def test_the_newest_step_is_opened_where_one_wishes_to_follow(visit: Visit, seed
 def test_nothing_is_wider_than_a_phone(page: Page, visit: Visit, seeded: SeededDaemon) -> None:
     page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
     visit(f"/task/{seeded.task('second_try')}#1-2-4")
-    for place in ("#1-2-4", "#1-1-2/tests", "#1-1-3/calls", "#change", "#asked"):
-        page.evaluate("(place) => { location.hash = place; }", place)
+    for fragment in ("#1-2-4", "#1-1-2/tests", "#1-1-3/calls", "#change", "#asked"):
+        page.evaluate("(fragment) => { location.hash = fragment; }", fragment)
         expect(page.locator(".diff-box, .detail, .browser").first).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), place
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), fragment

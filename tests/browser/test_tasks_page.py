@@ -41,9 +41,9 @@ def test_a_new_task_is_worked_on_before_the_owners_eyes(visit: Visit, seeded: Se
     page.get_by_label("File", exact=True).fill(path)
     page.get_by_label("pytest code").fill(text)
     page.get_by_label("What should be built or changed?").press("Control+Enter")
-    said = page.get_by_text(re.compile(r"Added as task \d+"))
-    expect(said).to_be_visible()
-    number = int(re.findall(r"\d+", said.inner_text())[0])
+    notice = page.get_by_text(re.compile(r"Added as task \d+"))
+    expect(notice).to_be_visible()
+    number = int(re.findall(r"\d+", notice.inner_text())[0])
     expect(task_row(page, number)).to_contain_text("done", timeout=60_000)
     commit = seeded.daemon.get(f"/api/task/{number}")["commit"]
     expect(task_row(page, number)).to_contain_text(commit[:8])

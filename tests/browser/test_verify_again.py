@@ -50,9 +50,9 @@ def test_a_commit_is_verified_again_and_the_result_stays(visit: Visit, seeded: S
     expect(evidence(page).locator(".verified")).to_contain_text("agrees")
     visit(f"/task/{task}")
     expect(page.locator(".commits .verified")).to_contain_text("agrees")
-    told = seeded.daemon.get(f"/api/commit/{commit_of(seeded, task)}/verification")
-    assert told["last"]["judgement"] == "holds"
-    assert told["run"] is None
+    verification = seeded.daemon.get(f"/api/commit/{commit_of(seeded, task)}/verification")
+    assert verification["last"]["judgement"] == "holds"
+    assert verification["run"] is None
 
 
 def test_a_run_is_followed_in_every_page_and_cancelled(visit: Visit, seeded: SeededDaemon, slow: int) -> None:
@@ -98,5 +98,5 @@ def test_what_differs_is_named(
     expect(result.get_by_role("img", name="refuted").first).to_be_visible()
     page.screenshot(path=tmp_path / "differs.png", full_page=True)
     page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert [each["id"] for each in found if each["impact"] in {"serious", "critical"}] == []
+    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert [each["id"] for each in violations if each["impact"] in {"serious", "critical"}] == []

@@ -113,25 +113,25 @@ def test_what_was_typed_becomes_a_command(typed: list[str], wanted: list[str]) -
     ],
 )
 def test_a_slip_is_no_task_and_tells_what_may_have_been_meant(typed: list[str], meant: list[str]) -> None:
-    found = ARGUMENTS.arrange(typed)
-    assert isinstance(found, Unclear)
-    assert list(found.meant) == meant
+    arrangement = ARGUMENTS.arrange(typed)
+    assert isinstance(arrangement, Unclear)
+    assert list(arrangement.meant) == meant
 
 
 @given(st.text(min_size=1).filter(lambda word: len(word.split()) == 1 and word.strip() != "-"))
 def test_no_single_word_is_a_task_before_a_person_says_so(word: str) -> None:
     for typed in ([word], ["--priority", "5", word], [word, "--json"], ["--", word]):
         try:
-            found = ARGUMENTS.arrange(typed)
+            arrangement = ARGUMENTS.arrange(typed)
         except click.UsageError:
             continue
-        assert isinstance(found, Unclear) or found[0] != "add" or word.strip() == "add"
+        assert isinstance(arrangement, Unclear) or arrangement[0] != "add" or word.strip() == "add"
 
 
 @given(st.sampled_from(sorted({*commands().commands, *ALIASES})), st.integers(1, 99_999))
 def test_no_command_with_a_number_is_a_task_however_it_is_quoted(name: str, number: int) -> None:
-    found = ARGUMENTS.arrange([f"{name} {number}"])
-    assert isinstance(found, Unclear)
+    arrangement = ARGUMENTS.arrange([f"{name} {number}"])
+    assert isinstance(arrangement, Unclear)
 
 
 @pytest.mark.parametrize("word", ["status", "statsu", "logs", "list", "ls", "log", "help", "quit", "exit", *INSTEAD])
@@ -179,5 +179,5 @@ def test_a_task_comes_from_the_standard_input_and_from_an_editor(home: Home, mon
     with Terminal([sys.executable, str(ROOT / "cli.py"), "add"], env) as shown:
         code, text = shown.rest()
     assert (code, "nothing was written" in text) == (2, True)
-    told = [(task["description"], task["priority"]) for task in home.cli("list", "--json").json]
-    assert told == [("Fix the pager\n# by Friday", 3), ("statsu", 1)]
+    tasks = [(task["description"], task["priority"]) for task in home.cli("list", "--json").json]
+    assert tasks == [("Fix the pager\n# by Friday", 3), ("statsu", 1)]

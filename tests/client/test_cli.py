@@ -75,8 +75,8 @@ def test_the_completion_script_names_the_program(home: Home, shell: str) -> None
 
 def complete(home: Home, line: str) -> list[str]:
     """List the completions that bash is offered at the end of a line."""
-    place = str(line.count(" "))
-    result = home.run(_NIGHTSHIFT_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=place)
+    word_index = str(line.count(" "))
+    result = home.run(_NIGHTSHIFT_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=word_index)
     return [offer.partition(",")[2] for offer in result.out.split()]
 
 

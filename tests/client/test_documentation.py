@@ -48,28 +48,28 @@ def name_commands(text: str) -> Iterator[str]:
 @pytest.mark.parametrize("path", PAGES)
 def test_the_links_of_a_page_lead_somewhere(path: str) -> None:
     text = (ROOT / path).read_text()
-    links = [one for one in findings(path, text, Files(TRACKED, lambda each: (ROOT / each).read_text()))
-             if "link" in one.message]  # fmt: skip
+    links = [finding for finding in findings(path, text, Files(TRACKED, lambda each: (ROOT / each).read_text()))
+             if "link" in finding.message]  # fmt: skip
     assert not links
 
 
 @pytest.mark.parametrize("path", DOCS)
 def test_the_commands_of_a_page_exist(path: str) -> None:
-    known = set(commands())
-    assert {name for name in name_commands((ROOT / path).read_text()) if name not in known} == set()
+    command_names = set(commands())
+    assert {name for name in name_commands((ROOT / path).read_text()) if name not in command_names} == set()
 
 
 @pytest.mark.parametrize("path", DOCS)
 def test_the_endpoints_of_a_page_exist(path: str) -> None:
     """With whatever name a page gives to what differs: `/api/task/7/revert`, `/api/report/<name>`."""
     named = set(REQUEST.findall((ROOT / path).read_text()))
-    known = {
+    endpoints = {
         (verb, there)
         for verb, there in named
         for method, route in ROUTES
         if verb == method and re.fullmatch(route, there)
     }
-    assert named - known == set()
+    assert named - endpoints == set()
 
 
 def test_the_index_lists_every_page() -> None:

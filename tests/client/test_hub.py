@@ -39,8 +39,10 @@ def url(server: TemporalServer, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def node(url: str) -> Iterator[LightNode]:
-    with light_node(url, labels=["gpu", "linux"], url="http://a:5000", version="0.1.0", state="working", busy=1) as one:
-        yield one
+    with light_node(
+        url, labels=["gpu", "linux"], url="http://a:5000", version="0.1.0", state="working", busy=1
+    ) as new_node:
+        yield new_node
 
 
 def test_the_status_tells_nodes_counts_and_failures_and_its_code_the_health(
@@ -86,7 +88,7 @@ def test_nodes_are_a_table_and_one_is_drained_removed_and_let_in_again(home: Hom
     assert home.cli("hub", "nodes", "--json").json["nodes"][0]["draining"] is True
     assert home.cli("hub", "drain", "a", "--undo").out == "a takes tasks again\n"
     assert home.cli("hub", "drain", "c").code == Exit.NOT_FOUND
-    until(lambda: [one.id for one in node.queue.find(Status.RUNNING)] == [taken.request.id])
+    until(lambda: [task.id for task in node.queue.find(Status.RUNNING)] == [taken.request.id])
     assert home.cli("hub", "remove", "a").out.startswith("a was removed; others get the task that it had\n")
     assert "removed" in home.cli("hub", "nodes").out
     with pytest.raises(StaleFence):
@@ -129,9 +131,9 @@ def test_results_are_verified_by_the_keys_of_their_nodes(home: Home, url: str, t
         (waiting,) = left - set(numbers)
         node.queue.cancel(waiting)
         until(lambda: len(home.cli("hub", "verify", "--json").json["results"]) == 3)
-        told = home.cli("hub", "verify", "--json")
-        assert told.code == Exit.FAILED
-        assert {(row["task"], row["signed"]) for row in told.json["results"]} == {
+        result = home.cli("hub", "verify", "--json")
+        assert result.code == Exit.FAILED
+        assert {(row["task"], row["signed"]) for row in result.json["results"]} == {
             (waiting, "unknown"), (numbers[1], "not valid"), (numbers[0], "valid"),
         }  # fmt: skip
         good, bad = (home.cli("hub", "verify", str(number)) for number in numbers)
@@ -150,7 +152,10 @@ def test_what_tasks_ask_is_listed_and_answered(home: Home, node: LightNode) -> N
     assert home.cli("hub", "answer", str(number), "5", "the", "second").code == Exit.OK
     assert home.cli("hub", "answer", str(number), "6", "no").code == Exit.OK
     replies = node.queue.look([number])[number].replies
-    assert [(one.approval_id, one.granted, one.text) for one in replies] == [(5, True, "the second"), (6, False, "")]
+    assert [(reply.approval_id, reply.granted, reply.text) for reply in replies] == [
+        (5, True, "the second"),
+        (6, False, ""),
+    ]
     node.queue.tell_asks(held(taken), "")
     until(lambda: node.queue.get(number).status is Status.RUNNING)
     assert home.cli("hub", "answer", str(number), "5", "yes").code == Exit.REFUSED

@@ -70,10 +70,10 @@ def test_what_asks_by_itself_leads_to_a_command_and_is_no_option_of_one() -> Non
     assert not own & set(ASKING)
     for name, asking in ASKING.items():
         words = asking.command.split()
-        found = root.commands[words[0]]
+        command = root.commands[words[0]]
         for word in words[1:]:
-            found = found.commands[word] if hasattr(found, "commands") else found
-        arguments = [param for param in found.params if isinstance(param, click.Argument)]
+            command = command.commands[word] if hasattr(command, "commands") else command
+        arguments = [param for param in command.params if isinstance(param, click.Argument)]
         assert bool(arguments) == (asking.takes is not Takes.NOTHING) or name == "--retry-failed", name
 
 
@@ -163,7 +163,7 @@ def test_run_says_what_it_takes(home: Home, arguments: tuple[str, ...], sentence
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "text"),
     [
         (("--help",), 0, "--workers N"),
         (("-h",), 0, "--port N"),
@@ -176,12 +176,12 @@ def test_run_says_what_it_takes(home: Home, arguments: tuple[str, ...], sentence
     ],
 )
 def test_the_daemon_s_program_takes_flags_and_commands(
-    tmp_path: Path, arguments: tuple[str, ...], code: int, told: str
+    tmp_path: Path, arguments: tuple[str, ...], code: int, text: str
 ) -> None:
     argv = [sys.executable, str(ROOT / "main.py"), *arguments]
     env = {"NIGHTSHIFT_HOME": str(tmp_path), "PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    assert (done.returncode, told in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
+    assert (done.returncode, text in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
 
 
 def test_a_command_is_split_as_a_shell_would(home: Home) -> None:

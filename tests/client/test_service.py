@@ -60,9 +60,11 @@ def test_it_is_written_renewed_and_removed(home: Home) -> None:
 
 
 def test_the_unit_of_an_installed_nightshift_leads_to_the_same_folders(home: Home) -> None:
-    found = home.run("--install-service", "--dry-run", NIGHTSHIFT_HOME="", NIGHTSHIFT_LAYOUT="xdg", HOME=str(home.path))
-    assert 'Environment="NIGHTSHIFT_LAYOUT=xdg"' in found.out
-    assert f'Environment="XDG_DATA_HOME={home.path}/.local/share"' in found.out
+    result = home.run(
+        "--install-service", "--dry-run", NIGHTSHIFT_HOME="", NIGHTSHIFT_LAYOUT="xdg", HOME=str(home.path)
+    )
+    assert 'Environment="NIGHTSHIFT_LAYOUT=xdg"' in result.out
+    assert f'Environment="XDG_DATA_HOME={home.path}/.local/share"' in result.out
 
 
 @pytest.mark.parametrize("action", ["--install-service", "--uninstall-service"])

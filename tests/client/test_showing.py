@@ -25,8 +25,8 @@ def test_a_failed_task_shows_first_which_test_failed_and_what_it_asserts_then_it
     lines = result.out.splitlines()
     assert lines[0] == "AssertionError: test_calc.py::test_add (test_calc.py:5 in test_add)"
     assert lines[1:3] == ["  assert -1 == 5", "    where -1 = add(2, 3)"]
-    told, change = result.out.split("Write add", 1)
-    assert "status" in told
+    head, change = result.out.split("Write add", 1)
+    assert "status" in head
     assert "\n+def add(a, b):" in change
     assert change.rstrip().endswith(f"./cli.py diff {task.id}  ./cli.py retry {task.id}")
     assert "\n+def add(a, b):" in home.cli("diff", str(task.id)).out

@@ -21,7 +21,7 @@ def shell(home: Path, line: str, **more: str) -> subprocess.CompletedProcess[byt
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "said"),
+    ("line", "code", "message"),
     [
         (f"{CALL} --version > /dev/full", 1, "error: No space left on device"),
         (f"{CALL} help > /dev/full", 1, "error: No space left on device"),
@@ -32,10 +32,10 @@ def shell(home: Path, line: str, **more: str) -> subprocess.CompletedProcess[byt
         (f"printf 'gr\\xf6\\xdfe()' | {CALL} add -", 2, "the standard input is not UTF-8"),
     ],
 )
-def test_a_call_with_odd_streams_ends_in_a_sentence(tmp_path: Path, line: str, code: int, said: str) -> None:
+def test_a_call_with_odd_streams_ends_in_a_sentence(tmp_path: Path, line: str, code: int, message: str) -> None:
     done = shell(tmp_path, line)
     assert done.returncode == code
-    assert said in done.stderr.decode()
+    assert message in done.stderr.decode()
     assert b"Traceback" not in done.stderr
 
 

@@ -101,13 +101,13 @@ def test_a_fork_begins_after_the_step_that_is_named_or_the_last(home: Home, cont
 
 def test_what_cannot_be_forked_has_its_own_exit_code(home: Home, context: AppContext) -> None:
     submit(context, "Write calc.py")
-    for place, code, message in (
+    for origin, code, message in (
         ("1", 4, "not started yet"),
         ("1:9:9", 4, "attempt 9"),
         ("7", 4, "7"),
         ("1:0:1", 2, "attempt"),
     ):
-        result = home.cli("--fork", place)
+        result = home.cli("--fork", origin)
         assert (result.code, message in result.err) == (code, True), result.err
     work_on(context)
     assert home.cli("--fork", "1", "--model", "gpt-9").code == 2
@@ -118,9 +118,11 @@ def test_a_fork_of_nothing_is_not_found(home: Home) -> None:
     assert home.cli("--fork", "1").code == 4
 
 
-@pytest.mark.parametrize(("text", "place"), [("7", (7, None, None)), ("7:0", (7, None, 0)), ("7:2:12", (7, 2, 12))])
-def test_a_place_is_a_task_a_step_or_a_step_of_an_attempt(text: str, place: tuple[int, int | None, int | None]) -> None:
-    assert parse_place(text) == place
+@pytest.mark.parametrize(("text", "origin"), [("7", (7, None, None)), ("7:0", (7, None, 0)), ("7:2:12", (7, 2, 12))])
+def test_a_place_is_a_task_a_step_or_a_step_of_an_attempt(
+    text: str, origin: tuple[int, int | None, int | None]
+) -> None:
+    assert parse_place(text) == origin
 
 
 @pytest.mark.parametrize("text", ["", "x", "7:", ":7", "7:1:2:3", "7:-1", "٧"])

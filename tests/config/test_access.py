@@ -74,11 +74,11 @@ def test_the_remembered_access_is_that_of_all_settings(home: Path, monkeypatch: 
         (home / name).write_text(text)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    whole = load_settings(home=home).access
-    assert observe(load_access(at(home))) == observe(whole)
+    full_access = load_settings(home=home).access
+    assert observe(load_access(at(home))) == observe(full_access)
     again = recall_access(at(home))
     assert (again is None) == (case == "a token in .env"), "what a .env says is read by its own library alone"
-    assert again is None or observe(again) == observe(whole)
+    assert again is None or observe(again) == observe(full_access)
 
 
 CHANGES: Mapping[str, tuple[str, str]] = {
@@ -133,9 +133,9 @@ def test_several_environments_are_remembered_and_the_oldest_goes(home: Path, mon
     monkeypatch.setenv("FLASK_PORT", "5001")
     assert recall_access(at(home)) is None
     monkeypatch.setenv("FLASK_PORT", "5002")
-    found = recall_access(at(home))
-    assert found is not None
-    assert found.port == 5002
+    access = recall_access(at(home))
+    assert access is not None
+    assert access.port == 5002
 
 
 def test_a_home_that_was_never_used_is_left_empty(tmp_path: Path) -> None:

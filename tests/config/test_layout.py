@@ -27,13 +27,19 @@ def test_each_kind_of_file_has_its_folder(folders: Path) -> None:
     (folders / "xdg_config_home" / "nightshift").mkdir(parents=True)
     (folders / "xdg_config_home" / "nightshift" / "config.yaml").write_text("worker_count: 7\n")
     (folders / "xdg_config_home" / "nightshift" / ".env").write_text("MAX_RETRIES=9\n")
-    found = load_settings()
-    assert (found.worker_count, found.max_retries) == (7, 9)
+    settings = load_settings()
+    assert (settings.worker_count, settings.max_retries) == (7, 9)
     below = {
-        "xdg_data_home": (found.db_path, found.workspace, found.reports_dir, found.tasks_file, found.seal_file),
-        "xdg_state_home": (found.log_file, found.state_file, found.state_dir, found.token_file),
-        "xdg_cache_home": (found.packages_dir,),
-        "xdg_runtime_dir": (found.port_file, found.lock_file),
+        "xdg_data_home": (
+            settings.db_path,
+            settings.workspace,
+            settings.reports_dir,
+            settings.tasks_file,
+            settings.seal_file,
+        ),
+        "xdg_state_home": (settings.log_file, settings.state_file, settings.state_dir, settings.token_file),
+        "xdg_cache_home": (settings.packages_dir,),
+        "xdg_runtime_dir": (settings.port_file, settings.lock_file),
     }
     for folder, paths in below.items():
         assert all(path.is_relative_to(folders / folder / "nightshift") for path in paths), folder
@@ -41,23 +47,23 @@ def test_each_kind_of_file_has_its_folder(folders: Path) -> None:
 
 def test_the_folders_are_made_for_their_owner_alone(folders: Path) -> None:
     load_settings().make_folders()
-    made = [folders / name.lower() / "nightshift" for name in VARIABLES]
-    assert all(folder.stat().st_mode & 0o777 == 0o700 for folder in made)
+    own_folders = [folders / name.lower() / "nightshift" for name in VARIABLES]
+    assert all(folder.stat().st_mode & 0o777 == 0o700 for folder in own_folders)
 
 
 def test_relative_and_empty_variables_count_as_unset(tmp_path: Path) -> None:
-    found = xdg_folders({"XDG_CONFIG_HOME": "etc", "XDG_DATA_HOME": ""}, tmp_path, uid=4_000_000_000)
-    assert found.config == tmp_path / ".config" / "nightshift"
-    assert found.data == tmp_path / ".local" / "share" / "nightshift"
-    assert found.cache == tmp_path / ".cache" / "nightshift"
-    assert found.runtime == found.state / "run", "this user has no runtime folder"
+    folders = xdg_folders({"XDG_CONFIG_HOME": "etc", "XDG_DATA_HOME": ""}, tmp_path, uid=4_000_000_000)
+    assert folders.config == tmp_path / ".config" / "nightshift"
+    assert folders.data == tmp_path / ".local" / "share" / "nightshift"
+    assert folders.cache == tmp_path / ".cache" / "nightshift"
+    assert folders.runtime == folders.state / "run", "this user has no runtime folder"
 
 
 @pytest.mark.usefixtures("folders")
 def test_a_home_that_is_named_on_the_command_line_wins(tmp_path: Path) -> None:
-    found = load_settings(home=tmp_path)
-    assert found.folders is None
-    assert found.lock_file == tmp_path / "state" / "lock"
+    settings = load_settings(home=tmp_path)
+    assert settings.folders is None
+    assert settings.lock_file == tmp_path / "state" / "lock"
 
 
 @pytest.mark.usefixtures("folders")

@@ -20,9 +20,14 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_defaults_are_those_of_the_documents(tmp_path: Path) -> None:
-    found = load_settings(home=tmp_path)
-    assert (found.worker_count, found.max_retries, found.task_timeout, found.flask_port) == (3, 3, 300, 5000)
-    assert (found.git_auto_push, found.checkpoint_days, found.model_type) == (True, 7, "auto")
+    settings = load_settings(home=tmp_path)
+    assert (settings.worker_count, settings.max_retries, settings.task_timeout, settings.flask_port) == (
+        3,
+        3,
+        300,
+        5000,
+    )
+    assert (settings.git_auto_push, settings.checkpoint_days, settings.model_type) == (True, 7, "auto")
 
 
 def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,8 +35,8 @@ def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path, m
     (tmp_path / ".env").write_text("MAX_RETRIES=6\nTASK_TIMEOUT=70\n")
     monkeypatch.setenv("TASK_TIMEOUT", "80")
     monkeypatch.setenv("FLASK_PORT", "81")
-    found = load_settings({"flask_port": 82, "model_name": None}, tmp_path)
-    assert (found.worker_count, found.max_retries, found.task_timeout, found.flask_port) == (4, 6, 80, 82)
+    settings = load_settings({"flask_port": 82, "model_name": None}, tmp_path)
+    assert (settings.worker_count, settings.max_retries, settings.task_timeout, settings.flask_port) == (4, 6, 80, 82)
 
 
 def test_every_fault_is_reported_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,20 +69,20 @@ def test_tokens_of_forges_are_found_under_their_usual_names_and_masked(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(variable, "a-token-of-the-forge")
     (tmp_path / "config.yaml").write_text("forge_tokens: {git.lan: a-token-for-one-host}\n")
-    found = load_settings(home=tmp_path)
-    assert found.forge_token(kind, "any.host") == "a-token-of-the-forge"
-    assert found.forge_token(kind, "git.lan") == "a-token-for-one-host"
-    assert {"a-token-of-the-forge", "a-token-for-one-host"} <= set(found.secrets)
-    assert "a-token" not in repr(found)
-    assert "GITEA" in variable or found.forge_token("gitea" if kind != "gitea" else "github", "any.host") == ""
+    settings = load_settings(home=tmp_path)
+    assert settings.forge_token(kind, "any.host") == "a-token-of-the-forge"
+    assert settings.forge_token(kind, "git.lan") == "a-token-for-one-host"
+    assert {"a-token-of-the-forge", "a-token-for-one-host"} <= set(settings.secrets)
+    assert "a-token" not in repr(settings)
+    assert "GITEA" in variable or settings.forge_token("gitea" if kind != "gitea" else "github", "any.host") == ""
 
 
 def test_secrets_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key-0123456789")
-    found = load_settings(home=tmp_path)
-    assert "very-secret" not in repr(found)
-    assert "very-secret" not in str(found)
-    assert found.secrets == ("sk-very-secret-key-0123456789",)
+    settings = load_settings(home=tmp_path)
+    assert "very-secret" not in repr(settings)
+    assert "very-secret" not in str(settings)
+    assert settings.secrets == ("sk-very-secret-key-0123456789",)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +125,8 @@ def test_an_open_address_without_a_token_is_refused(tmp_path: Path, monkeypatch:
 def test_an_empty_variable_counts_as_unset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MODEL_NAME", "")
     monkeypatch.setenv("WORKER_COUNT", "")
-    found = load_settings(home=tmp_path)
-    assert (found.model_name, found.worker_count) == (None, 3)
+    settings = load_settings(home=tmp_path)
+    assert (settings.model_name, settings.worker_count) == (None, 3)
 
 
 def test_the_engine_may_be_kept_from_asking_first_but_needs_time_to_search(tmp_path: Path) -> None:
@@ -146,18 +151,25 @@ def test_rules_of_the_checker_are_read_and_a_bare_off_is_no_truth_value(tmp_path
         "checker_allow: {/src/shop: [python.subprocess]}\n"
         "blocked_commands: ['terraform apply *']\n"
     )
-    found = load_settings(home=tmp_path)
-    assert found.checker_rules == {"bandit": "off", "python.socket": "note"}
-    assert found.checker_allow == {"/src/shop": ["python.subprocess"]}
-    assert found.blocked_commands == ["terraform apply *"]
+    settings = load_settings(home=tmp_path)
+    assert settings.checker_rules == {"bandit": "off", "python.socket": "note"}
+    assert settings.checker_allow == {"/src/shop": ["python.subprocess"]}
+    assert settings.blocked_commands == ["terraform apply *"]
     (tmp_path / "config.yaml").write_text("checker_rules: {python.socket: loud}\n")
     with pytest.raises(ConfigError, match=r"checker_rules\.python\.socket"):
         load_settings(home=tmp_path)
 
 
 def test_all_state_lies_below_the_home(tmp_path: Path) -> None:
-    found = load_settings(home=tmp_path)
-    paths = (found.db_path, found.tasks_file, found.log_file, found.workspace, found.reports_dir, found.state_dir)
+    settings = load_settings(home=tmp_path)
+    paths = (
+        settings.db_path,
+        settings.tasks_file,
+        settings.log_file,
+        settings.workspace,
+        settings.reports_dir,
+        settings.state_dir,
+    )
     assert all(path.is_relative_to(tmp_path) for path in paths)
 
 
@@ -175,12 +187,14 @@ def test_each_value_says_where_it_comes_from(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "settings.overrides.yaml").write_text("log_keep: 9\nlog_days: 8\nrepair_s: 5\nmax_retries: 7\n")
     (tmp_path / ".env").write_text("MAX_RETRIES=6\ntask_timeout=70\nOTHER=1\n")
     monkeypatch.setenv("Task_Timeout", "80")
-    found = sources(load_settings(home=tmp_path))
-    assert found.origins == {
+    value_sources = sources(load_settings(home=tmp_path))
+    assert value_sources.origins == {
         "worker_count": Origin.FILE, "max_retries": Origin.DOTENV, "task_timeout": Origin.ENVIRONMENT,
         "log_keep": Origin.PAGE, "log_days": Origin.PAGE, "repair_s": Origin.PAGE,
     }  # fmt: skip
-    assert found.overruled == ("log_keep",), "where both say something, not the same, and the page's value holds"
+    assert value_sources.overruled == ("log_keep",), (
+        "where both say something, not the same, and the page's value holds"
+    )
 
 
 def test_the_page_overrules_the_file_and_is_overruled_by_the_environment(
@@ -189,8 +203,8 @@ def test_the_page_overrules_the_file_and_is_overruled_by_the_environment(
     (tmp_path / "config.yaml").write_text("worker_count: 4\nmax_retries: 5\ntask_timeout: 60\n")
     (tmp_path / "settings.overrides.yaml").write_text("worker_count: 6\nmax_retries: null\ntask_timeout: 70\n")
     monkeypatch.setenv("TASK_TIMEOUT", "80")
-    found = load_settings(home=tmp_path)
-    assert (found.worker_count, found.max_retries, found.task_timeout) == (6, 3, 80), "null is the default"
+    settings = load_settings(home=tmp_path)
+    assert (settings.worker_count, settings.max_retries, settings.task_timeout) == (6, 3, 80), "null is the default"
 
 
 def test_other_overrides_are_judged_as_the_file_would_be(tmp_path: Path) -> None:
@@ -220,8 +234,8 @@ def test_the_example_of_a_dotenv_file_names_settings_with_their_defaults(tmp_pat
     pairs = [line[1:].split("=", 1) for line in text.splitlines() if line.startswith("#") and line[1:2].isupper()]
     assert len(pairs) > 10
     (tmp_path / ".env").write_text("".join(f"{name}={value}\n" for name, value in pairs if value and "/" not in value))
-    found, default = load_settings(home=tmp_path), load_settings(home=tmp_path / "other")
+    settings, default = load_settings(home=tmp_path), load_settings(home=tmp_path / "other")
     for name, value in pairs:
         assert name.lower() in Settings.model_fields
         if value and "/" not in value:
-            assert getattr(found, name.lower()) == getattr(default, name.lower()), name
+            assert getattr(settings, name.lower()) == getattr(default, name.lower()), name

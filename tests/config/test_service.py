@@ -4,9 +4,9 @@ from nightshift.config.service import VARIABLES, ServiceManager, service_manager
 
 
 def test_the_watchdog_counts_for_the_process_that_it_names() -> None:
-    said = {"NOTIFY_SOCKET": "/run/x", "WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "7"}
-    assert service_manager_in(said, pid=7) == ServiceManager(socket="/run/x", watchdog_s=30.0)
-    assert service_manager_in(said, pid=8) == ServiceManager(socket="/run/x", watchdog_s=None)
+    environment = {"NOTIFY_SOCKET": "/run/x", "WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "7"}
+    assert service_manager_in(environment, pid=7) == ServiceManager(socket="/run/x", watchdog_s=30.0)
+    assert service_manager_in(environment, pid=8) == ServiceManager(socket="/run/x", watchdog_s=None)
     assert service_manager_in({"WATCHDOG_USEC": "5"}, pid=8).watchdog_s == 5e-6
 
 

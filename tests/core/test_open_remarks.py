@@ -17,10 +17,12 @@ LOW = replace(CRITICAL, gravity=Gravity.LOW, reason="a name")
 IN = replace(CRITICAL, gravity=Gravity.HIGH, reason="any number is taken", reader=Reader.AUDIT)
 
 
-def read(*found: Remark) -> AttemptState:
+def read(*remarks: Remark) -> AttemptState:
     """An attempt whose change was read by both."""
     readings = tuple(
-        Reading(reader=reader, change=digest(CHANGE), found=tuple(one for one in found if one.reader is reader))
+        Reading(
+            reader=reader, change=digest(CHANGE), found=tuple(remark for remark in remarks if remark.reader is reader)
+        )
         for reader in Reader
     )
     return AttemptState(phase=Phase.COMMIT, base="b" * 40, change=CHANGE, readings=readings)
@@ -54,6 +56,6 @@ def test_the_commit_names_them_in_its_body_and_counts_them_in_a_trailer() -> Non
 
 
 def test_a_secret_that_a_reader_repeats_is_not_committed() -> None:
-    told = replace(CRITICAL, reason="it prints hunter2 to the log")
-    text = message_for(case_for().task, read(told), lambda text: text.replace("hunter2", "***")).text()
+    remark = replace(CRITICAL, reason="it prints hunter2 to the log")
+    text = message_for(case_for().task, read(remark), lambda text: text.replace("hunter2", "***")).text()
     assert "prints *** to" in text

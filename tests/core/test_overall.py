@@ -80,8 +80,8 @@ def hold(source: PauseSource, until: datetime | None = None, reason: str = "") -
 def test_the_most_pressing_comes_first_and_what_needs_the_owner_is_never_left_out(
     facts: dict[str, object], state: OverallState, text: str
 ) -> None:
-    found = replace(UP, **facts).overall  # type: ignore[arg-type]
-    assert (found.state, found.text) == (state, text)
+    overall = replace(UP, **facts).overall  # type: ignore[arg-type]
+    assert (overall.state, overall.text) == (state, text)
 
 
 def test_a_model_that_nobody_has_looked_at_yet_is_not_missed() -> None:
@@ -102,17 +102,17 @@ def test_a_model_that_is_left_alone_after_failures_is_none() -> None:
 
 
 def test_without_a_model_it_tells_why_and_when_it_looks_again() -> None:
-    found = replace(UP, models=(AWAY,), parked=PARKED).overall
-    assert found.why == "No model answers (openai m: connection refused)."
-    assert found.until == AWAY.next_check_at
+    overall = replace(UP, models=(AWAY,), parked=PARKED).overall
+    assert overall.why == "No model answers (openai m: connection refused)."
+    assert overall.until == AWAY.next_check_at
 
 
 def test_a_pause_tells_why_and_until_when() -> None:
     seven = NOW + timedelta(hours=7)
     quiet = hold(PauseSource.QUIET, seven, "quiet hours (22:00-07:00)")
-    found = replace(UP, holds=(quiet,)).overall
-    assert found.until == seven
-    assert found.why.startswith("Paused: quiet hours (quiet hours (22:00-07:00)); tasks are started again by itself")
+    overall = replace(UP, holds=(quiet,)).overall
+    assert overall.until == seven
+    assert overall.why.startswith("Paused: quiet hours (quiet hours (22:00-07:00)); tasks are started again by itself")
     assert replace(UP, holds=(hold(PauseSource.OWNER), quiet)).overall.until is None
 
 

@@ -133,8 +133,8 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 )
 def test_the_end_of_the_quiet_is_known(spans: list[str], at: tuple[int, int], end: tuple[int, int, int] | None) -> None:
     day = MONDAY.replace(hour=0, minute=0)
-    found = quiet_until(spans, day.replace(hour=at[0], minute=at[1]))
-    assert found == (end and day + timedelta(days=end[0], hours=end[1], minutes=end[2]))
+    quiet_end = quiet_until(spans, day.replace(hour=at[0], minute=at[1]))
+    assert quiet_end == (end and day + timedelta(days=end[0], hours=end[1], minutes=end[2]))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from nightshift.core.tool_brief import MAX_CHARS, brief
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "said"),
+    ("name", "arguments", "text"),
     [
         ("read_file", {"path": "src/a.py", "start": 201, "lines": 200}, "read_file src/a.py 201-400"),
         ("read_file", {"path": "src/a.py", "lines": 200}, "read_file src/a.py 1-200"),
@@ -28,8 +28,8 @@ from nightshift.core.tool_brief import MAX_CHARS, brief
         ("run", {"command": {"a": 1}}, "run"),
     ],
 )
-def test_a_call_is_told_by_what_sets_it_apart(name: str, arguments: dict[str, object], said: str) -> None:
-    assert brief(name, json.dumps(arguments)) == said
+def test_a_call_is_told_by_what_sets_it_apart(name: str, arguments: dict[str, object], text: str) -> None:
+    assert brief(name, json.dumps(arguments)) == text
 
 
 @pytest.mark.parametrize("arguments", ["", "nonsense", "[1, 2]", "null", '"text"', "[" * 100_000])
@@ -45,7 +45,7 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st
     st.dictionaries(st.sampled_from(["path", "start", "lines", "command", "content", "old", "", "x"]), JSON),
 )
 def test_whatever_a_model_writes_it_is_one_short_line(name: str, arguments: dict[str, object]) -> None:
-    said = brief(name, json.dumps(arguments))
-    assert said.startswith(name)
-    assert len(said) <= MAX_CHARS
-    assert len(said.splitlines()) == 1
+    text = brief(name, json.dumps(arguments))
+    assert text.startswith(name)
+    assert len(text) <= MAX_CHARS
+    assert len(text.splitlines()) == 1

@@ -57,16 +57,18 @@ def test_a_run_that_is_killed_goes_on_without_a_lost_or_doubled_item(tmp_path: P
         text = read_words(bench(home, *words))
         assert "done" in text, text
         with BenchmarkStore(path, readonly=True) as store:
-            found, (run,) = store.results(mode=mode), store.runs()
+            stored_results, (run,) = store.results(mode=mode), store.runs()
             assert run.state is RunState.DONE
-            assert Counter((one.item, one.arm) for one in found) == Counter(
+            assert Counter((result.item, result.arm) for result in stored_results) == Counter(
                 {(item.key, arm): 1 for item in store.items() for arm in ("plain", "looking")}
             )
             subjects = {item.key: item.subject for item in store.items()}
-            assert {subjects[one.item] for one in found if not one.solved} == {f"Add {WRONG}() to price.py"}
+            assert {subjects[result.item] for result in stored_results if not result.solved} == {
+                f"Add {WRONG}() to price.py"
+            }
         assert not (home.home / "state" / "benchmark" / run.key).exists()
-        told = json.loads(read_words(bench(home, "report", str(repo), "--json")))
-        assert {arm["arm"]["name"]: arm["solved"] for arm in told["arms"]} == {
+        report = json.loads(read_words(bench(home, "report", str(repo), "--json")))
+        assert {arm["arm"]["name"]: arm["solved"] for arm in report["arms"]} == {
             name: {"part": 2, "whole": 3} for name in ("plain", "looking")
         }
 

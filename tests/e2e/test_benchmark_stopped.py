@@ -62,28 +62,28 @@ def test_a_run_that_is_broken_off_again_and_again_ends_as_if_it_never_was(
         path = settings_at(find_places(home.home)).benchmark_db_path
         words = ("run", str(repo), "--models", f"openai={server.model}")
         command = [sys.executable, str(ROOT / "cli.py"), "bench", *words]
-        breaking.signal, told = number, list[str]()
+        breaking.signal, outputs = number, list[str]()
         while True:
-            breaking.asked, breaking.at = 0, 1 if len(told) < 2 else 2  # then each goes on to the next reply
+            breaking.asked, breaking.at = 0, 1 if len(outputs) < 2 else 2  # then each goes on to the next reply
             breaking.process = subprocess.Popen(
                 command, env=home.environment(), cwd=home.home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 start_new_session=True,
             )  # fmt: skip
-            told.append(breaking.process.communicate(timeout=300)[0].decode())
-            assert "Traceback" not in told[-1], told[-1]
+            outputs.append(breaking.process.communicate(timeout=300)[0].decode())
+            assert "Traceback" not in outputs[-1], outputs[-1]
             if breaking.process.returncode == 0:
                 break
             if number is signal.SIGINT:
                 assert breaking.process.returncode == 130
-                assert "stopped by hand; the same command goes on" in told[-1]
+                assert "stopped by hand; the same command goes on" in outputs[-1]
             with BenchmarkStore(path, readonly=True) as store:
                 noted = store.spent()[0]
-                assert noted >= sum(one.cost_usd for one in store.results()) - 1e-9
-            assert len(told) < 20
-        assert len(told) > 3
+                assert noted >= sum(result.cost_usd for result in store.results()) - 1e-9
+            assert len(outputs) < 20
+        assert len(outputs) > 3
         with BenchmarkStore(path, readonly=True) as store:
             results, subjects = store.results(), {item.key: item.subject for item in store.items()}
             assert store.runs()[0].state is RunState.DONE
-            assert Counter(one.item for one in results) == dict.fromkeys(subjects, 1)
-            assert {subjects[one.item] for one in results if not one.solved} == {f"Add {WRONG}() to price.py"}
-            assert store.spent()[0] == pytest.approx(sum(one.cost_usd for one in results))
+            assert Counter(result.item for result in results) == dict.fromkeys(subjects, 1)
+            assert {subjects[result.item] for result in results if not result.solved} == {f"Add {WRONG}() to price.py"}
+            assert store.spent()[0] == pytest.approx(sum(result.cost_usd for result in results))

@@ -27,8 +27,8 @@ def test_a_task_is_begun_by_the_model_that_did_best_under_the_settings_it_did_be
         )
         with Daemon(tmp_path / "home", settings) as daemon:
             path = settings_at(find_places(daemon.home)).benchmark_db_path
-            found = {BIG: range(2), SMALL: range(19), READ: range(12)}
-            read_stored(path, str(repo), found, finished_at=utc_now())
+            solved_items = {BIG: range(2), SMALL: range(19), READ: range(12)}
+            read_stored(path, str(repo), solved_items, finished_at=utc_now())
 
             taken = daemon.cli("bench", "use", str(repo), "--yes")
             assert taken.returncode == 0, taken.stderr
@@ -37,11 +37,11 @@ def test_a_task_is_begun_by_the_model_that_did_best_under_the_settings_it_did_be
 
             asked = [request.body["model"] for request in server.requests]
             log = daemon.get(f"/api/logs?task={ended['task_id']}&limit=500")["events"]
-            told = "\n".join(f"{line['message']} {line.get('data', '')}" for line in log)
+            log_text = "\n".join(f"{line['message']} {line.get('data', '')}" for line in log)
             assert asked[-1] == "small", "the owner's first is the big one, which plans at most"
-            assert "openai=small answered CODING" in told
-            assert "openai=small solved 19 of 20 benchmark items here today (counts as 6 attempts)" in told
-            assert "openai=small works as the benchmark has shown: no readers" in told
+            assert "openai=small answered CODING" in log_text
+            assert "openai=small solved 19 of 20 benchmark items here today (counts as 6 attempts)" in log_text
+            assert "openai=small works as the benchmark has shown: no readers" in log_text
             phases = [step["phase"] for each in daemon.get(f"/api/task/{ended['task_id']}/timeline")["tries"]
                       for step in each["steps"]]  # fmt: skip
             assert "REVIEW" not in phases, "the settings would have it reviewed"

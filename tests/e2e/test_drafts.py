@@ -131,7 +131,7 @@ def test_right_code_whose_self_written_tests_show_nothing_is_doubtful_after_the_
     )
     assert task["ending"] == "committed", task["reason"]
     assert [row["label"] for row in site.daemon.get(f"/api/commits?task={task['task_id']}")["commits"]] == ["doubtful"]
-    prompts = [str(one.messages) for one in site.server.requests[asked:] if one.phase == "TESTING"]
+    prompts = [str(request.messages) for request in site.server.requests[asked:] if request.phase == "TESTING"]
     assert (len(prompts), len(set(prompts))) == (2, 2)
 
 
@@ -152,12 +152,12 @@ def test_a_retry_from_the_draft_begins_with_its_files_and_what_failed(site: Site
     task = site.ended(site.submit(WRONG, limits={"iterations": 1}))
     asked, number = len(site.server.requests), str(task["task_id"])
     site.model.code[int(NUMBER.findall(task["description"])[0])] = [RIGHT]
-    told = site.daemon.cli("retry", number, "--from-draft")
-    assert told.returncode == 0, told.stderr
+    result = site.daemon.cli("retry", number, "--from-draft")
+    assert result.returncode == 0, result.stderr
     (done,) = site.daemon.wait(task["task_id"])
     assert (done["ending"], done["attempt"], done["draft"]) == ("committed", 2, None)
     later = site.server.requests[asked:]
-    assert [one.phase for one in later] == ["REFLECTING", "CODING"]
+    assert [request.phase for request in later] == ["REFLECTING", "CODING"]
     assert "x >= " in str(later[1].messages), "the model sees the code of the draft"
     assert "test_boundary_and_above" in str(later[1].messages)
     path = f"/api/task/{number}/diff?attempt=2"
@@ -212,8 +212,8 @@ def test_a_task_without_a_draft_cannot_begin_with_one(site: Site) -> None:
     assert (status, "has no draft" in body["error"]) == (409, True)
     status, body = site.daemon.ask("POST", path, {"from_draft": "yes"})
     assert (status, body["error"].partition(":")[0]) == (400, "from_draft")
-    told = site.daemon.cli("retry", "--failed", "--from-draft")
-    assert (told.returncode, "retry 7 --from-draft" in told.stderr) == (2, True)
+    result = site.daemon.cli("retry", "--failed", "--from-draft")
+    assert (result.returncode, "retry 7 --from-draft" in result.stderr) == (2, True)
 
 
 def test_the_best_change_outlives_a_daemon_that_is_killed(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_the_best_change_outlives_a_daemon_that_is_killed(tmp_path: Path) -> Non
         site = Site(daemon, server, model, repo, iter([1]))
         server.fail_next("hang", phase="REFLECTING")
         task_id = site.submit(WRONG, WORSE, OTHER, limits={"iterations": 3})
-        server.until(lambda: any(one.phase == "REFLECTING" for one in server.requests))
+        server.until(lambda: any(request.phase == "REFLECTING" for request in server.requests))
         daemon.kill()
         daemon.start()
         task = site.ended(task_id)

@@ -27,10 +27,10 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
 
 def test_a_task_that_passes_is_committed_and_exits_with_0(home: Home) -> None:
     with WireServer(Answers(wrong_first=1)) as server:
-        said = home.run(*arguments(home), **settings_for(server, GIT_AUTO_PUSH="false"))
-    assert said.code == 0, said.err
-    lines = said.out.splitlines()
-    assert "task_claimed" in said.out
+        result = home.run(*arguments(home), **settings_for(server, GIT_AUTO_PUSH="false"))
+    assert result.code == 0, result.err
+    lines = result.out.splitlines()
+    assert "task_claimed" in result.out
     assert sum("step_finished" in line for line in lines) >= 5
     commit = git(home.path / "workspace", "rev-parse", "main")
     assert lines[-1].startswith(f"task 1 done: commit {commit[:10]} on agent/1-")
@@ -40,9 +40,9 @@ def test_a_task_that_passes_is_committed_and_exits_with_0(home: Home) -> None:
 
 def test_a_task_that_never_passes_exits_with_1_and_its_reason(home: Home) -> None:
     with WireServer(Answers(wrong_first=1000)) as server:
-        said = home.run(
+        result = home.run(
             *arguments(home), "--limit", "iterations=2", "--json", **settings_for(server, GIT_AUTO_PUSH="false")
         )
-    assert said.code == 1, said.err
-    assert (said.json["status"], said.json["commit"]) == ("failed", None)
-    assert said.json["reason"]
+    assert result.code == 1, result.err
+    assert (result.json["status"], result.json["commit"]) == ("failed", None)
+    assert result.json["reason"]

@@ -27,9 +27,9 @@ def model(phase: str, messages: list[dict[str, str]]) -> str:
     """Answers each task with what its number stands for."""
     if phase != "CODING":
         return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}[phase]
-    found = re.search(r"number (\d+)\.", "\n".join(message["content"] for message in messages))
-    assert found, messages
-    _, files = list(ANSWERS.values())[int(found[1])]
+    match = re.search(r"number (\d+)\.", "\n".join(message["content"] for message in messages))
+    assert match, messages
+    _, files = list(ANSWERS.values())[int(match[1])]
     kinds = {"py": "python", "mjs": "js", "cjs": "js"}
     blocks = [f"```{kinds[path.rpartition('.')[2]]} path={path}\n{text}```" for path, text in files.items()]
     return "\n\n".join(["Summary: Do what the tests ask for", *blocks])
@@ -51,7 +51,7 @@ class Night:
     """How the task of each answer ended, and all that its model was told."""
 
     tasks: dict[str, dict[str, Any]]
-    told: dict[str, str]
+    prompts: dict[str, str]
     integrated: frozenset[int]
 
 
@@ -66,12 +66,12 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
             numbers[name] = daemon.submit(**task(number, suite, str(repo)))
         tasks = dict(zip(numbers, daemon.wait(*numbers.values(), within_s=900), strict=True))
         prompts = ["\n".join(message["content"] for message in request.messages) for request in server.requests]
-        told = {
+        prompts_by_name = {
             name: "\n".join(text for text in prompts if f"This is number {number}." in text)
             for number, name in enumerate(ANSWERS)
         }
         commits = daemon.get("/api/commits?limit=500")["commits"]
-        yield Night(tasks, told, frozenset(each["task_id"] for each in commits if each["integrated"]))
+        yield Night(tasks, prompts_by_name, frozenset(each["task_id"] for each in commits if each["integrated"]))
 
 
 @pytest.mark.parametrize("name", [name for name, forgery in FORGERIES.items() if forgery.best is Label.DOUBTFUL])
@@ -81,10 +81,10 @@ def test_a_forged_answer_is_never_integrated(name: str, night: Night) -> None:
 
 @pytest.mark.parametrize("name", LEAKS)
 def test_no_model_is_told_what_was_held_out(name: str, night: Night) -> None:
-    assert not any(text in night.told[name] for text in FORGERIES[name].carries)
+    assert not any(text in night.prompts[name] for text in FORGERIES[name].carries)
 
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_answer_is_committed(name: str, night: Night) -> None:
-    found = night.tasks[f"right-{name}"]
-    assert (found["status"], found["ending"]) == ("done", "committed"), found["reason"]
+    task_row = night.tasks[f"right-{name}"]
+    assert (task_row["status"], task_row["ending"]) == ("done", "committed"), task_row["reason"]

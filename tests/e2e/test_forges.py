@@ -35,8 +35,8 @@ def words(phase: str, messages: list[dict[str, str]]) -> str:
     """Writes `right`, and more where a comment asks for it."""
     text = "\n".join(message["content"] for message in messages)
     if phase == "CODING":
-        said = "very right" if "very" in text else "right"
-        return f"Summary: Answer @everyone /close\n\n```text path=answer.txt\n{said}\n```"
+        answer = "very right" if "very" in text else "right"
+        return f"Summary: Answer @everyone /close\n\n```text path=answer.txt\n{answer}\n```"
     return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}.get(phase, "```python path=test_x.py\n```")
 
 
@@ -117,7 +117,7 @@ def test_from_an_issue_to_a_merged_pull_request_over_kills_at_requests(tmp_path:
         killer.revive()
         status = daemon.get("/api/status")["forges"][0]
         tasks = daemon.get("/api/tasks")["tasks"]
-        told = daemon.cli("forges")
+        result = daemon.cli("forges")
         daemon.stop()
         after = daemon.cli("forges", "--json")
     assert len(killer.struck) >= KINDS, killer.struck
@@ -125,7 +125,9 @@ def test_from_an_issue_to_a_merged_pull_request_over_kills_at_requests(tmp_path:
     assert len(world.pulls) == 1
     assert [note.author for note in world.issues[number].notes] == [BOT]
     assert sum(note.author == BOT for note in pull.notes) == 1
-    assert (status["fault"], status["pulls"], told.returncode) == ("", 0, 0)
-    assert f"{forge.site}/octo/hello" in told.stdout
+    assert (status["fault"], status["pulls"], result.returncode) == ("", 0, 0)
+    assert f"{forge.site}/octo/hello" in result.stdout
     assert json.loads(after.stdout)["forges"][0]["address"] == f"{forge.site}/octo/hello"
-    assert TOKEN not in told.stdout + after.stdout + daemon.output() + (daemon.home / "logs" / "agent.log").read_text()
+    assert (
+        TOKEN not in result.stdout + after.stdout + daemon.output() + (daemon.home / "logs" / "agent.log").read_text()
+    )

@@ -57,15 +57,15 @@ def give_up_task(daemon: Daemon, number: int) -> int:
 
 
 def matrix(daemon: Daemon, task: int, *models: str) -> list[int]:
-    status, made = daemon.ask("POST", f"/api/task/{task}/forks", {"models": list(models)})
-    assert status == 201, made
-    return [each["task_id"] for each in made["forks"]]
+    status, reply = daemon.ask("POST", f"/api/task/{task}/forks", {"models": list(models)})
+    assert status == 201, reply
+    return [each["task_id"] for each in reply["forks"]]
 
 
 def commit_of(daemon: Daemon, task: int) -> dict[str, Any]:
     """The newest commit of a task."""
-    found: dict[str, Any] = daemon.get(f"/api/commits?task={task}")["commits"][0]
-    return found
+    commit: dict[str, Any] = daemon.get(f"/api/commits?task={task}")["commits"][0]
+    return commit
 
 
 def land(daemon: Daemon) -> list[str]:
@@ -89,8 +89,8 @@ def test_what_passes_waits_on_its_branch_until_it_is_integrated(daemon: Daemon) 
     assert [task["ending"] for task in ended] == ["committed", "committed"], ended
     assert all("it waits on its branch" in task["reason"] for task in ended)
     assert land(daemon) == before
-    found = [commit_of(daemon, number) for number in (small, other)]
-    assert [(commit["integrated"], commit["waits"]) for commit in found] == [(False, True), (False, True)]
+    commits = [commit_of(daemon, number) for number in (small, other)]
+    assert [(commit["integrated"], commit["waits"]) for commit in commits] == [(False, True), (False, True)]
     done = integrate(daemon, other)
     assert done["ended"] == []
     assert land(daemon) == [str(other), *before]
@@ -177,9 +177,9 @@ def test_what_cannot_be_forked_or_integrated_says_why(daemon: Daemon) -> None:
 
 def test_the_command_line_forks_by_several_models_and_integrates_one(daemon: Daemon) -> None:
     source = give_up_task(daemon, 8)
-    made = daemon.cli("fork", str(source), "--models", "small,other")
-    assert made.returncode == 0, made.stderr
-    assert "by openai=small" in made.stdout
+    result = daemon.cli("fork", str(source), "--models", "small,other")
+    assert result.returncode == 0, result.stderr
+    assert "by openai=small" in result.stdout
     forks = [each["task_id"] for each in daemon.get(f"/api/task/{source}/timeline")["forks"]]
     daemon.wait(*forks)
     done = daemon.cli("integrate", str(forks[0]))

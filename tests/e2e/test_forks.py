@@ -54,9 +54,9 @@ def given_up(daemon: Daemon) -> int:
 
 
 def fork(daemon: Daemon, task_id: int, **body: Any) -> dict[str, Any]:
-    status, made = daemon.ask("POST", f"/api/task/{task_id}/fork", body)
-    assert status == 201, made
-    return dict(made)
+    status, reply = daemon.ask("POST", f"/api/task/{task_id}/fork", body)
+    assert status == 201, reply
+    return dict(reply)
 
 
 def course(daemon: Daemon, task_id: int) -> list[tuple[str, str]]:
@@ -67,15 +67,15 @@ def course(daemon: Daemon, task_id: int) -> list[tuple[str, str]]:
 
 def change(daemon: Daemon, task_id: int, step: int) -> str:
     """The code as it was after a step of the first attempt."""
-    found = daemon.get(f"/api/task/{task_id}/file?path=job_1.py&attempt=1&step={step}")
-    return "\n".join("".join(text for _, text in line) for line in found["lines"])
+    file = daemon.get(f"/api/task/{task_id}/file?path=job_1.py&attempt=1&step={step}")
+    return "\n".join("".join(text for _, text in line) for line in file["lines"])
 
 
 def test_a_fork_goes_on_with_files_and_plan_by_another_model(daemon: Daemon, server: WireServer, given_up: int) -> None:
     source, asked = daemon.get(f"/api/task/{given_up}"), len(server.requests)
     assert course(daemon, given_up)[1] == ("CODING", "ok")
-    made = fork(daemon, given_up, attempt=1, step_no=1, model="small")
-    (ended,) = daemon.wait(made["task_id"])
+    new_fork = fork(daemon, given_up, attempt=1, step_no=1, model="small")
+    (ended,) = daemon.wait(new_fork["task_id"])
     assert ended["ending"] == "committed", ended["reason"]
     assert course(daemon, ended["task_id"]) == [
         ("TESTING", "redo"), ("REFLECTING", "redo"), ("CODING", "ok"), ("TESTING", "ok"),
@@ -104,8 +104,8 @@ def test_each_attempt_of_a_fork_begins_at_the_same_place(daemon: Daemon, given_u
 
 def test_a_note_is_heeded_by_whoever_writes_code_next(daemon: Daemon, server: WireServer, given_up: int) -> None:
     asked = len(server.requests)
-    made = fork(daemon, given_up, attempt=1, step_no=1, model="openai=small", note=NOTE)
-    (ended,) = daemon.wait(made["task_id"])
+    new_fork = fork(daemon, given_up, attempt=1, step_no=1, model="openai=small", note=NOTE)
+    (ended,) = daemon.wait(new_fork["task_id"])
     assert ended["status"] == "done", "an earlier fork may have brought the same change"
     assert course(daemon, ended["task_id"])[0] == ("CODING", "ok")
     assert NOTE in server.requests[asked].messages[1]["content"]
@@ -134,7 +134,7 @@ def test_a_fork_in_the_owners_repository_begins_at_the_base_of_its_source(
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "said"),
+    ("body", "status", "message"),
     [
         ({"model": "gpt-9"}, 400, "openai=big, openai=small"),
         ({"step_no": 99}, 404, "it has 0 to"),
@@ -145,21 +145,21 @@ def test_a_fork_in_the_owners_repository_begins_at_the_base_of_its_source(
     ],
 )
 def test_what_cannot_be_forked_is_refused_with_the_reason(
-    daemon: Daemon, given_up: int, body: dict[str, Any], status: int, said: str
+    daemon: Daemon, given_up: int, body: dict[str, Any], status: int, message: str
 ) -> None:
     before = daemon.get("/api/tasks?limit=1")["tasks"][0]["task_id"]
     got, answer = daemon.ask("POST", f"/api/task/{given_up}/fork", body)
     assert got == status
-    assert said in answer["error"]
+    assert message in answer["error"]
     assert daemon.get("/api/tasks?limit=1")["tasks"][0]["task_id"] == before
 
 
 def test_the_command_line_forks(daemon: Daemon, given_up: int) -> None:
     done = daemon.cli("--fork", f"{given_up}:1", "--model", "small", "--json")
     assert done.returncode == 0, done.stderr
-    made = json.loads(done.stdout)
-    assert (made["source"], made["step_no"], made["model"]) == (given_up, 1, "openai=small")
-    assert daemon.wait(made["task_id"])[0]["ending"] in {"committed", "no_change"}
+    new_fork = json.loads(done.stdout)
+    assert (new_fork["source"], new_fork["step_no"], new_fork["model"]) == (given_up, 1, "openai=small")
+    assert daemon.wait(new_fork["task_id"])[0]["ending"] in {"committed", "no_change"}
     refused = daemon.cli("--fork", str(given_up), "--model", "gpt-9")
     assert refused.returncode == 2
     assert "openai=big, openai=small" in refused.stderr

@@ -28,13 +28,13 @@ class Model:
     """Answers `table` with what the tests in its prompt expect, `rule` with a rule; keeps what it was told."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.prompts: list[str] = []
         self._lock = threading.Lock()
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         prompt = "\n".join(message["content"] for message in messages)
         with self._lock:
-            self.told.append(prompt)
+            self.prompts.append(prompt)
         if phase != "CODING":
             return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}[phase]
         if "rule.py" in prompt:
@@ -56,8 +56,8 @@ def daemon(tmp_path: Path, model: Model) -> Iterator[Daemon]:
 
 def never_told(model: Model, file: str) -> set[str]:
     """The words of which no prompt of a task says anything."""
-    told = "\n".join(prompt for prompt in model.told if file in prompt)
-    return {word for word in WORDS if word not in told}
+    text = "\n".join(prompt for prompt in model.prompts if file in prompt)
+    return {word for word in WORDS if word not in text}
 
 
 def test_a_table_is_never_committed_and_a_rule_is_verified(daemon: Daemon, model: Model) -> None:

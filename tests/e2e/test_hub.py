@@ -31,15 +31,15 @@ def until_all_ended(fed: Federation, within_s: float = 900) -> None:
 def assert_each_landed_once(fed: Federation, count: int) -> None:
     ended = fed.tasks()
     assert len(ended) == count
-    assert {(one.status, one.ending) for one in ended} == {(Status.DONE, Ending.COMMITTED)}, [
-        (one.id, one.status, one.reason) for one in ended if one.status is not Status.DONE
+    assert {(shared.status, shared.ending) for shared in ended} == {(Status.DONE, Ending.COMMITTED)}, [
+        (shared.id, shared.status, shared.reason) for shared in ended if shared.status is not Status.DONE
     ]
-    assert sorted(fed.landed()) == sorted(f"hub-{one.id}" for one in ended)
+    assert sorted(fed.landed()) == sorted(f"hub-{shared.id}" for shared in ended)
     keys = {node.id: node.public_key for node in nodes(fed.connection)}
-    for one in ended:
-        assert one.node
-        text = make_signed_text(one.node, one.id, one.status, one.ending, one.commit, one.branch)
-        assert is_signed(keys[one.node], text, one.signature)
+    for shared in ended:
+        assert shared.node
+        text = make_signed_text(shared.node, shared.id, shared.status, shared.ending, shared.commit, shared.branch)
+        assert is_signed(keys[shared.node], text, shared.signature)
 
 
 def test_three_nodes_share_a_queue_and_the_pages_of_each_tell_how_its_own_tasks_ended(tmp_path: Path) -> None:
@@ -49,10 +49,10 @@ def test_three_nodes_share_a_queue_and_the_pages_of_each_tell_how_its_own_tasks_
         last = daemons[0].submit(**task(90, depends_on=[sent[0][1], sent[3][1]]))
         until_all_ended(fed)
         assert_each_landed_once(fed, 10)
-        assert {one.node_name for one in fed.tasks()} == {"a", "b", "c"}
+        assert {hub_task.node_name for hub_task in fed.tasks()} == {"a", "b", "c"}
         for daemon, number in [*sent, (daemons[0], last)]:
             until(lambda daemon=daemon, number=number: daemon.get(f"/api/task/{number}")["status"] == "done")  # type: ignore[misc]
-        by_origin = {one.origin_task: one for one in fed.tasks() if one.origin_name == "a"}
+        by_origin = {hub_task.origin_task: hub_task for hub_task in fed.tasks() if hub_task.origin_name == "a"}
         places = [fed.landed().index(f"hub-{by_origin[number].id}") for number in (sent[0][1], sent[3][1], last)]
         assert places[2] == max(places)
 
@@ -62,19 +62,19 @@ def test_a_node_that_dies_is_replaced_and_goes_on_alone_when_it_comes_back_in_ti
         first = fed.daemon("a", WORKER_COUNT="1", HUB_LEASE_S="60")
         fed.models.fail_next("hang", phase="CODING")
         first.submit(**task(7))
-        until(lambda: any(one.phase == "CODING" for one in fed.models.requests))
+        until(lambda: any(request.phase == "CODING" for request in fed.models.requests))
         first.kill()
         fed.daemon("a", WORKER_COUNT="1", HUB_LEASE_S="60")
         until_all_ended(fed)
         assert [request.phase for request in fed.models.requests].count("PLANNING") == 1
         fed.models.fail_next("hang", phase="CODING")
         first.submit(**task(8))
-        until(lambda: [one.phase for one in fed.models.requests].count("CODING") == 3)
+        until(lambda: [request.phase for request in fed.models.requests].count("CODING") == 3)
         first.kill()
         fed.daemon("b", WORKER_COUNT="1")
         until_all_ended(fed)
         assert_each_landed_once(fed, 2)
-        assert [one.node_name for one in sorted(fed.tasks(), key=lambda one: one.id)] == ["a", "b"]
+        assert [hub_task.node_name for hub_task in sorted(fed.tasks(), key=lambda task: task.id)] == ["a", "b"]
         fed.daemon("a", WORKER_COUNT="1")
         until(lambda: first.get("/api/task/2")["status"] == "done")
 
@@ -85,7 +85,7 @@ def test_what_a_node_finishes_while_the_hub_is_away_is_handed_in_later(tmp_path:
         daemon = fed.daemon("a")
         for number in (1, 2):
             daemon.submit(**task(number))
-        until(lambda: any(one.status is Status.RUNNING for one in fed.tasks()))
+        until(lambda: any(task.status is Status.RUNNING for task in fed.tasks()))
         with fed.away(hangs=how == "it hangs"):
             waiting = daemon.submit(**task(3))
             assert daemon.get(f"/api/task/{waiting}")["status"] == "shared"
@@ -104,7 +104,7 @@ def test_owners_cancel_retry_and_prioritise_from_any_node(tmp_path: Path) -> Non
         until(lambda: daemon.get("/api/hub")["paused"] == "for the test")
         numbers = [daemon.submit(**task(number)) for number in (1, 2, 3)]
         until(lambda: len(fed.tasks()) == 3)
-        by_origin = {one.origin_task: one.id for one in fed.tasks()}
+        by_origin = {hub_task.origin_task: hub_task.id for hub_task in fed.tasks()}
         assert daemon.ask("POST", f"/api/task/{numbers[0]}/cancel")[0] in {200, 202}
         until(lambda: queue.get(by_origin[numbers[0]]).status is Status.CANCELLED)
         queue.cancel(by_origin[numbers[1]])
@@ -125,7 +125,7 @@ def test_a_question_is_answered_from_anywhere(tmp_path: Path) -> None:
     with federation(tmp_path) as fed:
         daemon = fed.daemon("a")
         number = daemon.submit(**task(3), clarify=True)
-        until(lambda: any(one.status is Status.WAITING for one in fed.tasks()))
+        until(lambda: any(task.status is Status.WAITING for task in fed.tasks()))
         (asking,) = fed.tasks()
         (asked,) = json.loads(asking.asks)
         assert asked["question"] == "Which number?"
@@ -172,7 +172,7 @@ def test_what_waits_for_the_branch_lands_together(tmp_path: Path) -> None:
         asyncio.run(landing._signal(line, "enter", held))
         for number in range(1, 7):
             daemons[number % 3].submit(**task(number))
-        until(lambda: len([one for one in asyncio.run(landing.entries(line)) if one.commit]) == 6, within_s=120)
+        until(lambda: len([entry for entry in asyncio.run(landing.entries(line)) if entry.commit]) == 6, within_s=120)
         asyncio.run(landing._signal(line, "leave", 999, 1))
         until_all_ended(fed)
         assert_each_landed_once(fed, 6)

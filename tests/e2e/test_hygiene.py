@@ -151,9 +151,9 @@ def test_hostile_output_is_harmless_in_the_store_the_log_the_api_the_page_the_pr
     assert not [event for event in events if event["message"] == "forged"]
     assert sum(event["event"] == "committed" for event in events) == 2
     assert_harmless("the daemon's output", daemon.output())
-    found = list(read_stored(daemon.home / "db" / "agent_logs.sqlite"))
-    assert any("Noisy" in text for _, text in found)
-    for where, text in found:
+    rows = list(read_stored(daemon.home / "db" / "agent_logs.sqlite"))
+    assert any("Noisy" in text for _, text in rows)
+    for where, text in rows:
         assert_harmless(where, text)
 
 

@@ -50,14 +50,14 @@ def options(home: Path, security: list[str]) -> list[str]:
 
 @pytest.fixture
 def container(tmp_path: Path) -> Iterator[str]:
-    made = docker("run", "--detach", *options(tmp_path / "home", SERVICE["security_opt"]), image.IMAGE)
-    yield made
-    docker("rm", "--force", made)
+    container_id = docker("run", "--detach", *options(tmp_path / "home", SERVICE["security_opt"]), image.IMAGE)
+    yield container_id
+    docker("rm", "--force", container_id)
 
 
 def ask(container: str, *words: str) -> Any:
-    said = docker("exec", container, "nightshift", "--json", *words)
-    return json.loads(said)
+    output = docker("exec", container, "nightshift", "--json", *words)
+    return json.loads(output)
 
 
 def answers(container: str, starts: int = 1) -> bool:
@@ -88,12 +88,14 @@ def test_a_task_becomes_a_commit_in_the_mounted_home_and_is_known_after_a_stop(t
 def test_where_the_engine_keeps_bubblewrap_from_its_work_the_doctor_says_what_the_container_needs(
     tmp_path: Path,
 ) -> None:
-    kept = [word for word in SERVICE["security_opt"] if "unconfined" not in word]
-    said = docker("run", "--rm", *options(tmp_path / "home", kept), image.IMAGE, "nightshift", "--doctor", check=False)
-    assert "nothing may be executed" in said
+    remaining = [word for word in SERVICE["security_opt"] if "unconfined" not in word]
+    report = docker(
+        "run", "--rm", *options(tmp_path / "home", remaining), image.IMAGE, "nightshift", "--doctor", check=False
+    )
+    assert "nothing may be executed" in report
     for word in SERVICE["security_opt"]:
-        assert word in kept or f"--security-opt {word}" in said
-    assert "sudo apt-get install bubblewrap" not in said
+        assert word in remaining or f"--security-opt {word}" in report
+    assert "sudo apt-get install bubblewrap" not in report
 
 
 def test_nothing_of_the_owners_is_in_the_image() -> None:

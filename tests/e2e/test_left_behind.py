@@ -36,10 +36,10 @@ def test_what_a_killed_daemon_left_is_swept_and_told(daemon: Daemon) -> None:
     assert not any(path.exists() for path in files)
     (done,) = daemon.wait(daemon.submit(**job(2)))
     assert done["status"] == "done"
-    told = [line for line in daemon.get("/api/logs?limit=500")["events"] if line["event"] == "orphans_swept"]
-    assert told
-    assert sorted(told[-1]["data"]["drafts"]) == sorted(map(str, files[2:]))
-    assert sorted(told[-1]["data"]["git_files"]) == sorted(map(str, files[:2]))
+    events = [line for line in daemon.get("/api/logs?limit=500")["events"] if line["event"] == "orphans_swept"]
+    assert events
+    assert sorted(events[-1]["data"]["drafts"]) == sorted(map(str, files[2:]))
+    assert sorted(events[-1]["data"]["git_files"]) == sorted(map(str, files[:2]))
     assert git(daemon.home / "workspace", "fsck", "--full") == ""
 
 
@@ -59,5 +59,5 @@ def test_a_daemon_begins_nothing_while_the_disk_is_low(daemon: Daemon) -> None:
 
 
 def _read_stored(daemon: Daemon) -> list[dict[str, object]]:
-    said = daemon.cli("--logs", "500", "--json")
-    return list(json.loads(said.stdout))
+    result = daemon.cli("--logs", "500", "--json")
+    return list(json.loads(result.stdout))

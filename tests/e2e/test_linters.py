@@ -35,8 +35,8 @@ def test_what_a_linter_requires_goes_back_to_the_model_and_the_tidy_change_is_co
         (task,) = daemon.wait(daemon.submit(**job(1), repo=str(repo), lint="required"), within_s=300)
         events = daemon.get(f"/api/logs?task={task['task_id']}&limit=500")["events"]
     assert (task["ending"], task["iteration_count"]) == ("committed", 2), task["reason"]
-    found = [event["message"] for event in events if event["event"] == "gate_finding"]
-    assert [text[:40] for text in found] == ["ruff.F401 (block) in job_1.py:1: `os` im"]
+    messages = [event["message"] for event in events if event["event"] == "gate_finding"]
+    assert [text[:40] for text in messages] == ["ruff.F401 (block) in job_1.py:1: `os` im"]
     assert len([event for event in events if event["event"] == "suite_judged"]) == 1, "nothing ran before"
     assert "ruff.F401" not in answers.shown[0]
     assert "ruff.F401" in answers.shown[1]
@@ -49,8 +49,8 @@ def test_right_work_that_a_linter_finds_something_in_is_committed_with_a_note(tm
         (task,) = daemon.wait(daemon.submit(**job(1), repo=str(repo)), within_s=300)
         events = daemon.get(f"/api/logs?task={task['task_id']}&limit=500")["events"]
     assert (task["ending"], task["iteration_count"]) == ("committed", 1), task["reason"]
-    (found,) = [event["message"] for event in events if event["event"] == "gate_finding"]
-    assert "F401" in found
+    (message,) = [event["message"] for event in events if event["event"] == "gate_finding"]
+    assert "F401" in message
 
 
 @pytest.mark.parametrize("where", ["settings", "repository"])
@@ -72,5 +72,5 @@ def test_a_linter_of_the_repositorys_own_environment_is_taken_as_it_is_there(tmp
         (task,) = daemon.wait(daemon.submit(**job(1), repo=str(repo), lint="required"), within_s=300)
         events = daemon.get(f"/api/logs?task={task['task_id']}&limit=500")["events"]
     assert (task["ending"], task["iteration_count"]) == ("committed", 2), task["reason"]
-    found = [event["message"] for event in events if event["event"] == "gate_finding"]
-    assert [text[:40] for text in found] == ["ruff.F401 (block) in job_1.py:1: `os` im"]
+    messages = [event["message"] for event in events if event["event"] == "gate_finding"]
+    assert [text[:40] for text in messages] == ["ruff.F401 (block) in job_1.py:1: `os` im"]

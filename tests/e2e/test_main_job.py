@@ -77,8 +77,8 @@ def test_wrong_first_and_right_second_ends_as_a_commit_after_two_tries(
     assert (looked.returncode, looked.stdout.splitlines()[-1][:19]) == (0, "holds: tests_passed"), looked.stdout
     events = daemon.get("/api/logs?limit=500")["events"]
     assert [event["task_id"] for event in events if event["event"] == "verified"] == [task["task_id"]], "by the daemon"
-    told = [event for event in events if event["event"] == "suite_judged"]
-    own = [event for event in told if event["task_id"] == task["task_id"]]
+    judged_events = [event for event in events if event["event"] == "suite_judged"]
+    own = [event for event in judged_events if event["task_id"] == task["task_id"]]
     assert len(own) == 2, "each verdict is told once, with its task"
 
 
@@ -158,12 +158,12 @@ def test_in_the_owners_repository_a_branch_is_left_and_nothing_else_moves(daemon
     (repo / "staged.py").write_text("STAGED = True\n")
     git(repo, "add", "staged.py")
     (repo / "loose.py").write_text("LOOSE = True\n")
-    kept = ("HEAD", "index", "config", "refs/heads/trunk", "refs/stash", "logs/HEAD", "logs/refs/stash")
-    before = {name: (repo / ".git" / name).read_bytes() for name in kept}
+    paths = ("HEAD", "index", "config", "refs/heads/trunk", "refs/stash", "logs/HEAD", "logs/refs/stash")
+    before = {name: (repo / ".git" / name).read_bytes() for name in paths}
     files = {path: digest for path, digest in tree_of(repo).items() if not path.startswith(".git/")}
     (task,) = daemon.wait(daemon.submit(**job(7), repo=str(repo)))
     assert task["ending"] == "committed", task
-    assert {name: (repo / ".git" / name).read_bytes() for name in kept} == before
+    assert {name: (repo / ".git" / name).read_bytes() for name in paths} == before
     assert {path: digest for path, digest in tree_of(repo).items() if not path.startswith(".git/")} == files
     assert git(repo, "rev-parse", task["branch"]) == task["commit"]
     assert git(repo, "rev-parse", f"{task['commit']}^") == git(repo, "rev-parse", "trunk")

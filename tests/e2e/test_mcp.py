@@ -23,9 +23,9 @@ async def until_it_ended(url: str, task_id: int) -> tuple[dict[str, object], str
             result = await client.call_tool("wait_task", {"task_id": task_id, "timeout_s": 5})
             assert result.structured_content, result
             state = result.structured_content
-        found = await client.call_tool("get_diff", {"task_id": task_id})
-        assert found.structured_content
-        return state, str(found.structured_content["text"])
+        diff = await client.call_tool("get_diff", {"task_id": task_id})
+        assert diff.structured_content
+        return state, str(diff.structured_content["text"])
 
 
 async def submit(url: str) -> int:

@@ -39,9 +39,9 @@ class Inspector:
 
     def run(self, method: str, *more: str) -> subprocess.CompletedProcess[str]:
         words = ["node", str(self._program), "--cli", *self._target, "--method", method, *more]
-        place = self._program.parent  # it looks for a file of its own from where it is started
+        folder = self._program.parent  # it looks for a file of its own from where it is started
         return subprocess.run(
-            words, env=self._environment, capture_output=True, text=True, check=False, timeout=120, cwd=place
+            words, env=self._environment, capture_output=True, text=True, check=False, timeout=120, cwd=folder
         )
 
     def ask(self, method: str, *more: str) -> Any:

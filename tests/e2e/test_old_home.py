@@ -72,17 +72,17 @@ def test_tasks_lessons_commits_the_report_and_settings_are_there(opened: Opened)
 
 def test_the_evidence_of_each_commit_holds_by_the_rules_of_this_version(opened: Opened) -> None:
     for row in opened.old.commits:
-        found = opened.verify(row["commit"])
-        assert found["judgement"] == "holds", (row, found)
-        note = next(check for check in found["checks"] if check["what"] == "note")
+        verification = opened.verify(row["commit"])
+        assert verification["judgement"] == "holds", (row, verification)
+        note = next(check for check in verification["checks"] if check["what"] == "note")
         assert f"version {VERSION}" in note["detail"]
 
 
 def test_a_commit_of_a_branch_verifies_at_the_command_line(opened: Opened) -> None:
     branch = next(row["branch"] for row in opened.old.commits if row["task_id"] == opened.old.tasks["owned"])
-    said = opened.daemon.cli("verify", branch, "--repo", str(opened.old.owned), "--json", within_s=120)
-    assert said.returncode == 0, said.stdout + said.stderr
-    assert json.loads(said.stdout)["holds"] is True
+    result = opened.daemon.cli("verify", branch, "--repo", str(opened.old.owned), "--json", within_s=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert json.loads(result.stdout)["holds"] is True
 
 
 def test_a_commit_reverts_and_the_old_revert_stands(opened: Opened) -> None:

@@ -85,8 +85,8 @@ def test_an_unapproved_package_waits_for_the_owner_while_others_go_on(
     assert (task["ending"], task["attempt"], task["iteration_count"]) == ("committed", 1, 1)
     assert len(moon.codings) == 1, "what was written before the question was written again"
     events = daemon.get(f"/api/logs?limit=500&task={first}")["events"]
-    told = [event["event"] for event in events if event["event"] in {"asked", "answered", "package_installed"}]
-    assert told == ["asked", "answered", "package_installed"]
+    kinds = [event["event"] for event in events if event["event"] in {"asked", "answered", "package_installed"}]
+    assert kinds == ["asked", "answered", "package_installed"]
     installed = next(event for event in events if event["event"] == "package_installed")
     assert installed["message"] == "moonphase 1.0, tidewave 2.0"
     note = json.loads(git(daemon.home / "workspace", "notes", "--ref=nightshift", "show", task["commit"]))

@@ -140,9 +140,9 @@ def test_two_projects_are_begun_gone_on_with_by_meaning_and_stand_alone_in_a_clo
         (elsewhere,) = daemon.wait(daemon.submit(description=list(MORE)[1]))
         assert (elsewhere["ending"], elsewhere["project"]) == ("committed", "corner-shop"), elsewhere
         assert len(daemon.get("/api/approvals")["approvals"]) == 1, "what was allowed in a project was asked for again"
-        told = model.seen[change, "PLANNING"]
-        assert "corner-shop: the till of a corner shop" in told
-        assert "almanac: days and moons" in told
+        prompt = model.seen[change, "PLANNING"]
+        assert "corner-shop: the till of a corner shop" in prompt
+        assert "almanac: days and moons" in prompt
         assert TILL in model.seen[change, "CODING"]
         assert "1. till.py: change(paid, prices)." in model.seen[change, "CODING"]
         for task in (later, moon):

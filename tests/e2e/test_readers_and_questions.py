@@ -70,8 +70,8 @@ def test_what_a_reviewer_sends_back_is_mended_before_a_test_runs(
     assert BOUNDARY in again.messages[-1]["content"]
     read = [str(request.messages) for request in server.requests if request.phase in {"REVIEW", "AUDIT"}]
     assert not [text for text in read if "Sum what is above" in text], "readers do not see the author's own words"
-    told = find(daemon, task["task_id"])
-    assert told == [("high", "job_1.py:2", BOUNDARY), ("low", "job_1.py:2", "a name that says little")]
+    findings = find(daemon, task["task_id"])
+    assert findings == [("high", "job_1.py:2", BOUNDARY), ("low", "job_1.py:2", "a name that says little")]
     accepted, pair = map(json.loads, daemon.cli("--export-training", "-").stdout.splitlines())
     assert RIGHT.format(n=1) in accepted["messages"][-1]["content"]
     assert (RIGHT.format(n=1) in pair["chosen"][0]["content"], ">= 1" in pair["rejected"][0]["content"]) == (True, True)
@@ -83,8 +83,8 @@ def test_a_vague_task_waits_for_its_owner_and_goes_on_with_his_answer(daemon: Da
     (asked,) = json.loads(daemon.cli("--approvals", "--json").stdout)["approvals"]
     assert (asked["question"], asked["default"]) == (QUESTION, ASSUMED)
     assert f"on: {ASSUMED}" in daemon.cli("--approvals").stdout
-    said = daemon.cli("--answer", str(asked["approval_id"]), ANSWER)
-    assert (said.returncode, said.stderr) == (0, "")
+    result = daemon.cli("--answer", str(asked["approval_id"]), ANSWER)
+    assert (result.returncode, result.stderr) == (0, "")
     (task,) = daemon.wait(task_id)
     assert task["ending"] == "committed"
     assert git(daemon.home / "workspace", "show", f"{task['commit']}:job_3.py") + "\n" == RIGHT.format(n=3)
@@ -118,12 +118,18 @@ class NeverContent(Answers):
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         if phase == "REVIEW":
             self.counts[5, phase] += 1
-            found = {"file": "job_5.py", "line": 2, "severity": "critical", "reason": NOT_EXPRESS, "fix": "use Express"}
-            return json.dumps({"findings": [found]})
-        said = super().__call__(phase, messages)
+            finding = {
+                "file": "job_5.py",
+                "line": 2,
+                "severity": "critical",
+                "reason": NOT_EXPRESS,
+                "fix": "use Express",
+            }
+            return json.dumps({"findings": [finding]})
+        reply = super().__call__(phase, messages)
         if phase == "CODING":
-            said = said.replace("\n    return", f"\n    # version {self.counts[5, phase]}\n    return")
-        return said
+            reply = reply.replace("\n    return", f"\n    # version {self.counts[5, phase]}\n    return")
+        return reply
 
 
 @pytest.mark.parametrize("answers", [NeverContent()])
@@ -142,13 +148,13 @@ def test_what_a_reviewer_says_three_times_is_what_the_owner_finds_in_the_morning
         assert "Open-Findings: 1 critical" in message
         assert NOT_EXPRESS in " ".join(message.split())
         note = json.loads(git(daemon.home / "workspace", "notes", "--ref=nightshift", "show", task["commit"]))
-        assert [one["reason"] for one in note["remarks"]] == [NOT_EXPRESS]
+        assert [remark["reason"] for remark in note["remarks"]] == [NOT_EXPRESS]
         (commit,) = daemon.get("/api/commits?unread=1")["commits"]
-        assert [(one["severity"], one["place"]) for one in commit["remarks"]] == [("critical", "job_5.py:2")]
+        assert [(remark["severity"], remark["place"]) for remark in commit["remarks"]] == [("critical", "job_5.py:2")]
         for action in (("--unread",), ("--show", str(task["task_id"])), ("verify", task["commit"])):
-            said = daemon.cli(*action)
-            assert said.returncode == 0, said.stdout + said.stderr
-            assert action[0] == "verify" or NOT_EXPRESS in " ".join(said.stdout.split())
+            result = daemon.cli(*action)
+            assert result.returncode == 0, result.stdout + result.stderr
+            assert action[0] == "verify" or NOT_EXPRESS in " ".join(result.stdout.split())
         daemon.ask("POST", "/api/checkpoint")
         until(lambda: daemon.get("/api/reports")["reports"])
         (report,) = (daemon.home / "reports").glob("*.md")

@@ -42,8 +42,8 @@ CONTRADICTION = {
 
 
 def messages(daemon: Daemon, kind: str) -> list[str]:
-    found = daemon.get("/api/logs?limit=1000")["events"]
-    return [event["message"] for event in found if event["event"] == kind]
+    events = daemon.get("/api/logs?limit=1000")["events"]
+    return [event["message"] for event in events if event["event"] == kind]
 
 
 def test_a_bug_that_search_can_mend_buys_no_reply_and_is_told_everywhere(daemon: Daemon, server: WireServer) -> None:
@@ -108,11 +108,11 @@ def test_a_search_is_seen_live_and_ends_when_its_task_is_cancelled(daemon: Daemo
     until(lambda: "candidates" in doing(), within_s=30)
     assert doing().startswith("repair: ")
     until(lambda: bool(messages(daemon, "repair_progress")))
-    told = [event for event in daemon.get("/api/logs?limit=1000")["events"] if event["event"] == "repair_progress"]
-    assert {(event["task_id"], event["phase"], event["worker"][:7]) for event in told} == {
+    progress = [event for event in daemon.get("/api/logs?limit=1000")["events"] if event["event"] == "repair_progress"]
+    assert {(event["task_id"], event["phase"], event["worker"][:7]) for event in progress} == {
         (task_id, "PLANNING", "worker-")
     }
-    assert 0 < told[-1]["data"]["tried"] <= told[-1]["data"]["estimated"]
+    assert 0 < progress[-1]["data"]["tried"] <= progress[-1]["data"]["estimated"]
     assert daemon.ask("POST", f"/api/task/{task_id}/cancel", {})[0] == 200
     assert daemon.wait(task_id)[0]["ending"] == "user"
     assert server.requests == []

@@ -20,8 +20,8 @@ def words(phase: str, messages: list[dict[str, str]]) -> str:
     """Writes answer.txt: right, and strict as well once it saw that asked for by a failing command."""
     text = "\n".join(message["content"] for message in messages)
     if phase == "CODING":
-        said = "strict right" if "strict" in text else "right"
-        return f"Summary: Answer\n\n```text path=answer.txt\n{said}\n```"
+        answer = "strict right" if "strict" in text else "right"
+        return f"Summary: Answer\n\n```text path=answer.txt\n{answer}\n```"
     return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}.get(phase, "```python path=test_x.py\n```")
 
 
@@ -38,8 +38,8 @@ def test_a_program_in_another_language_is_judged_by_the_command_that_its_files_n
     (task,) = daemon.wait(daemon.submit(description="Write right into answer.txt", repo=str(repo)))
     assert task["ending"] == "committed", task["reason"]
     events = daemon.get(f"/api/logs?task={task['task_id']}&limit=500")["events"]
-    told = [event["message"] for event in events if event["event"] == "repository_read"]
-    assert told == [
+    messages = [event["message"] for event in events if event["event"] == "repository_read"]
+    assert messages == [
         "the task is judged by make test (Makefile:1)", "before any change: `make test` ended with exit status 2",
     ]  # fmt: skip
     note = git(repo, "notes", "--ref=nightshift", "show", task["commit"])
@@ -52,8 +52,8 @@ def test_a_correction_counts_for_tasks_that_wait_already(daemon: Daemon, tmp_pat
     assert daemon.ask("POST", "/api/pause")[0] == 200
     task_id = daemon.submit(description="Write right into answer.txt", repo=str(repo))
     own = daemon.submit(description="Write right into answer.txt", repo=str(repo), integrate=False, base="main")
-    said = {"test_command": ["make", "strict"], "target": "release", "integrate": True, "iterations": 4}
-    status, shown = daemon.ask("PATCH", "/api/repositories/settings", {"repo": str(repo), "changes": said})
+    changes = {"test_command": ["make", "strict"], "target": "release", "integrate": True, "iterations": 4}
+    status, shown = daemon.ask("PATCH", "/api/repositories/settings", {"repo": str(repo), "changes": changes})
     assert status == 200, shown
     assert daemon.get("/api/repositories")["repositories"][-1] == str(repo)
     assert daemon.ask("POST", "/api/resume")[0] == 200

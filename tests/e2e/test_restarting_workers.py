@@ -28,9 +28,9 @@ def test_a_restarted_worker_takes_its_task_up_again_at_the_last_finished_step(
         (task,) = daemon.wait(task_id)
         assert (task["ending"], task["attempt"]) == ("committed", 1)
         assert answers.counts[1, "PLANNING"] == 1, "a finished step is not done again"
-        told = kinds(daemon, task_id)
-        assert told.count("worker_restarted") == 1
-        assert told.count("task_claimed") == 2
+        event_kinds = kinds(daemon, task_id)
+        assert event_kinds.count("worker_restarted") == 1
+        assert event_kinds.count("task_claimed") == 2
         trailers = git(daemon.home / "workspace", "log", "--format=%(trailers:key=Task,valueonly)", "main").split()
         assert trailers == [str(task_id)]
         assert daemon.get(f"/api/task/{urgent}")["status"] == "scheduled"

@@ -36,7 +36,7 @@ def until(condition: Callable[[], bool]) -> None:
 class Watched(Daemon):
     """A daemon under a service manager."""
 
-    def _spawned(self) -> subprocess.Popen[bytes]:
+    def _spawn(self) -> subprocess.Popen[bytes]:
         with (self.home / "daemon.out").open("ab") as out:
             return subprocess.Popen(
                 [sys.executable, "-c", BLOCKED, str(ROOT / "main.py")],
@@ -51,8 +51,8 @@ def manager(tmp_path: Path) -> Iterator[Manager]:
 
 
 def watch(home: Path, server: WireServer, manager: Manager, **more: str) -> Watched:
-    told = {"NOTIFY_SOCKET": manager.address, "WATCHDOG_USEC": str(int(WATCHDOG_S * 1e6))}
-    return Watched(home, settings_for(server, **told, **more))
+    environment = {"NOTIFY_SOCKET": manager.address, "WATCHDOG_USEC": str(int(WATCHDOG_S * 1e6))}
+    return Watched(home, settings_for(server, **environment, **more))
 
 
 def test_a_life_is_told_in_its_order(tmp_path: Path, server: WireServer, manager: Manager) -> None:
@@ -61,11 +61,13 @@ def test_a_life_is_told_in_its_order(tmp_path: Path, server: WireServer, manager
         assert daemon.get("/healthz")["status"] == "ok"
         assert manager.count("WATCHDOG=1") <= 3, "none before it serves"
         manager.hears("WATCHDOG=1", 3)
-        assert any(said.startswith("STATUS=Idle") for said in manager.heard)
+        assert any(message.startswith("STATUS=Idle") for message in manager.heard)
         assert daemon.process
         daemon.process.send_signal(signal.SIGHUP)
         manager.hears("READY=1")
-        reloading = next(n for n, said in enumerate(manager.heard) if said.startswith("RELOADING=1\nMONOTONIC_USEC="))
+        reloading = next(
+            n for n, message in enumerate(manager.heard) if message.startswith("RELOADING=1\nMONOTONIC_USEC=")
+        )
         assert "READY=1" in manager.heard[reloading:]
         assert daemon.stop() == 0
     assert manager.count("STOPPING=1") == 1

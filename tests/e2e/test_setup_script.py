@@ -53,8 +53,8 @@ def repo(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def daemon(tmp_path: Path, index: PackageIndex) -> Iterator[Daemon]:
-    told = {name: value for name, value in index.environ.items() if name != "PATH"}
-    with WireServer(reply) as server, Daemon(tmp_path / "home", settings_for(server, **told)) as running:
+    variables = {name: value for name, value in index.environ.items() if name != "PATH"}
+    with WireServer(reply) as server, Daemon(tmp_path / "home", settings_for(server, **variables)) as running:
         yield running
 
 
@@ -90,9 +90,9 @@ def test_a_script_is_asked_for_once_and_what_it_leaves_serves_every_later_task(
     assert len(index.asked) == asked, "the second task has no network"
     listed = daemon.cli("--environments").stdout
     assert all(word in listed for word in ("setup-", SCRIPT)), listed
-    kept = job_folders.where(daemon.home / "state" / "environments")
-    for made in kept.glob("setup-*[!n]"):
-        made.rename(made.with_name(f"{made.name}.away"))
+    folder = job_folders.where(daemon.home / "state" / "environments")
+    for environment in folder.glob("setup-*[!n]"):
+        environment.rename(environment.with_name(f"{environment.name}.away"))
     verified = daemon.cli("--verify", second["commit"], "--repo", str(repo))
     assert verified.returncode == 0, verified.stdout + verified.stderr
     assert len(index.asked) > asked, "it was made again to verify"
@@ -108,6 +108,6 @@ def test_after_a_no_tasks_go_on_without_the_script_and_nobody_asks_again(
     (ask,) = asks(daemon)
     assert ask["subject"] == "package:moonphase", "without the script the package is asked for as any other"
     events = daemon.get(f"/api/logs?limit=500&task={first}")["events"]
-    (told,) = [event["message"] for event in events if event["event"] == "environment_failed"]
-    assert "is not run" in told
-    assert "ALLOWED_SETUPS" in told
+    (message,) = [event["message"] for event in events if event["event"] == "environment_failed"]
+    assert "is not run" in message
+    assert "ALLOWED_SETUPS" in message

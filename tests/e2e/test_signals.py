@@ -146,7 +146,7 @@ def test_a_terminal_that_is_closed_ends_nothing(tmp_path: Path, server: WireServ
     terminal, inner = pty.openpty()
 
     class OnATerminal(Daemon):
-        def _spawned(self) -> subprocess.Popen[bytes]:
+        def _spawn(self) -> subprocess.Popen[bytes]:
             begin = "import fcntl,os,sys,termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
             begin += "os.execv(sys.executable, [sys.executable, sys.argv[1]])"
             return subprocess.Popen(
@@ -166,7 +166,7 @@ def test_a_terminal_that_is_closed_ends_nothing(tmp_path: Path, server: WireServ
 
 def test_a_reader_that_is_gone_and_closed_streams_end_nothing(tmp_path: Path, server: WireServer) -> None:
     class IntoAPipe(Daemon):
-        def _spawned(self) -> subprocess.Popen[bytes]:
+        def _spawn(self) -> subprocess.Popen[bytes]:
             script = 'exec "$0" "$1" <&- 2>&-'
             return subprocess.Popen(
                 ["/bin/sh", "-c", script, sys.executable, str(ROOT / "main.py")],
@@ -216,7 +216,7 @@ def test_an_installed_daemon_keeps_to_its_folders_and_tells_its_owner(tmp_path: 
     out = tmp_path / "told"
     code = f"import sys; open({str(out)!r}, 'a').write(sys.stdin.read() + '\\n')"
     folders = {f"XDG_{name}_HOME": str(tmp_path / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-    told = {"NOTIFY_COMMAND": json.dumps([sys.executable, "-c", code]), "NOTIFY_ON": '["done"]'}
+    variables = {"NOTIFY_COMMAND": json.dumps([sys.executable, "-c", code]), "NOTIFY_ON": '["done"]'}
 
     class Installed(Daemon):
         def environment(self) -> dict[str, str]:
@@ -228,7 +228,7 @@ def test_an_installed_daemon_keeps_to_its_folders_and_tells_its_owner(tmp_path: 
         def port_file(self) -> Path:
             return tmp_path / "run" / "nightshift" / "port"
 
-    with Installed(tmp_path / "cwd", settings_for(server, **told)) as daemon:
+    with Installed(tmp_path / "cwd", settings_for(server, **variables)) as daemon:
         task = daemon.submit(**job(1))
         assert daemon.wait(task)[0]["status"] == "done"
         assert json.loads(daemon.cli("--status", "--json").stdout)["pid"]

@@ -12,8 +12,8 @@ STORED = ("queue", "approvals", "saved", "holds", "unread", "version")
 
 
 def describe(daemon: Daemon) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(daemon.cli("--status", "--json").stdout)
-    return found
+    status: dict[str, Any] = json.loads(daemon.cli("--status", "--json").stdout)
+    return status
 
 
 def test_what_the_database_knows_is_shown_with_the_daemon_up_and_down(daemon: Daemon) -> None:

@@ -58,7 +58,7 @@ class Model:
             return "1. Write it." if name or "subtasks failed" in text else PLAN
         if phase == "CODING":
             self.codings.append(name)
-            return "\n\n".join(self._block(one, part=bool(name)) for one in ([name] if name else NAMES))
+            return "\n\n".join(self._block(block_name, part=bool(name)) for block_name in ([name] if name else NAMES))
         return '{"root_cause": "x", "suggested_fix": "y"}'
 
     def _block(self, name: str, *, part: bool) -> str:
@@ -70,19 +70,19 @@ def split(daemon: Daemon, **more: Any) -> int:
     return daemon.submit(description=WHOLE, tests=TESTS, split=True, **more)
 
 
-def children(daemon: Daemon, whole: int) -> list[dict[str, Any]]:
-    return list(daemon.get(f"/api/task/{whole}")["children"])
+def children(daemon: Daemon, parent_id: int) -> list[dict[str, Any]]:
+    return list(daemon.get(f"/api/task/{parent_id}")["children"])
 
 
-def waits(daemon: Daemon, whole: int) -> bool:
-    return bool(daemon.get(f"/api/task/{whole}")["status"] == "blocked")
+def waits(daemon: Daemon, parent_id: int) -> bool:
+    return bool(daemon.get(f"/api/task/{parent_id}")["status"] == "blocked")
 
 
-def shares(home: Path, whole: int) -> list[tuple[int, float]]:
+def shares(home: Path, parent_id: int) -> list[tuple[int, float]]:
     """The allowance of each part: model calls and dollars."""
     path = home / "db" / "agent_logs.sqlite"
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as conn:
-        specs = conn.execute("SELECT spec FROM task_specs WHERE task_id > ?", (whole,)).fetchall()
+        specs = conn.execute("SELECT spec FROM task_specs WHERE task_id > ?", (parent_id,)).fetchall()
     return [(limits["model_calls"], limits["cost_usd"]) for (spec,) in specs if (limits := json.loads(spec)["limits"])]
 
 
@@ -95,24 +95,24 @@ def test_two_parts_run_side_by_side_a_third_after_both_and_all_are_judged_togeth
     model = Model()
     with WireServer(model) as server, Daemon(tmp_path, settings_for(server)) as daemon:
         server.fail_next("hang", 2, phase="CODING")
-        whole = split(daemon, limits={"model_calls": 13, "cost_usd": 4.0})
+        parent_id = split(daemon, limits={"model_calls": 13, "cost_usd": 4.0})
         server.until(lambda: sum(request.fault == "hang" for request in server.requests) == 2, 30)
         asked = [request.messages[1]["content"] for request in server.requests if request.fault == "hang"]
         assert {name for name in NAMES for text in asked if f"`{name}(n)`" in text} == {"left", "right"}
-        assert [child["status"] for child in children(daemon, whole)] == ["running", "running", "blocked"]
+        assert [child["status"] for child in children(daemon, parent_id)] == ["running", "running", "blocked"]
         daemon.kill()
         daemon.start()
-        (task,) = daemon.wait(whole)
+        (task,) = daemon.wait(parent_id)
         assert (task["status"], task["attempt"], task["spent"]["model_calls"]) == ("done", 1, 1)
         assert [phase["outcome"] for phase in task["iterations"][0]["phases"]] == ["split", "ok", "ok"]
         assert [child["status"] for child in task["children"]] == ["done"] * 3
         assert sorted(model.codings) == ["both", "left", "right"]
         assert model.codings[-1] == "both"
         last = daemon.get(f"/api/task/{task['children'][2]['task_id']}")
-        assert (last["parent"], last["priority"]) == (whole, 2)
+        assert (last["parent"], last["priority"]) == (parent_id, 2)
         assert last["depends_on"] == [child["task_id"] for child in task["children"][:2]]
-        assert shares(tmp_path, whole) == [(3, 1.0)] * 3  # one is the whole's own
-        shown = daemon.cli("--show", str(whole)).stdout
+        assert shares(tmp_path, parent_id) == [(3, 1.0)] * 3  # one is the whole's own
+        shown = daemon.cli("--show", str(parent_id)).stdout
         assert all(f"{child['task_id']} (done)" in shown for child in task["children"])
     assert len(history(tmp_path)) == 3
 
@@ -121,14 +121,14 @@ def test_a_daemon_that_is_killed_around_the_split_doubles_nothing(tmp_path: Path
     model = Model()
     with WireServer(model) as server, Daemon(tmp_path, settings_for(server, WORKER_COUNT="1")) as daemon:
         server.fail_next("slow", 1, phase="PLANNING", seconds=0.5)
-        whole = split(daemon)
+        parent_id = split(daemon)
         until(lambda: bool(server.requests))
         daemon.kill()
         daemon.start()
-        until(lambda: waits(daemon, whole))
+        until(lambda: waits(daemon, parent_id))
         daemon.kill()
         daemon.start()
-        (task,) = daemon.wait(whole)
+        (task,) = daemon.wait(parent_id)
         assert task["status"] == "done"
         assert len(task["children"]) == len(daemon.get("/api/tasks")["tasks"]) - 1 == 3
         assert sorted(model.codings) == ["both", "left", "right"]
@@ -139,8 +139,8 @@ def test_when_a_part_fails_the_whole_is_planned_anew_in_one_piece_on_what_the_ot
     model = Model()
     model.wrong = {"right"}
     with WireServer(model) as server, Daemon(tmp_path, settings_for(server)) as daemon:
-        whole = split(daemon, limits={"iterations": 2})
-        (task,) = daemon.wait(whole)
+        parent_id = split(daemon, limits={"iterations": 2})
+        (task,) = daemon.wait(parent_id)
         assert (task["status"], task["ending"]) == ("done", "committed")
         ends = {child["description"].split("`")[1]: child["ending"] for child in task["children"]}
         assert ends == {"left(n)": "committed", "right(n)": "gave_up", "both(n)": "dependency"}
@@ -157,11 +157,11 @@ def test_when_a_part_fails_the_whole_is_planned_anew_in_one_piece_on_what_the_ot
 def test_cancelling_the_whole_ends_the_parts_that_run_and_those_that_wait(tmp_path: Path) -> None:
     with WireServer(Model()) as server, Daemon(tmp_path, settings_for(server)) as daemon:
         server.fail_next("hang", 9, phase="CODING")
-        whole = split(daemon)
+        parent_id = split(daemon)
         server.until(lambda: sum(request.fault == "hang" for request in server.requests) == 2, 30)
-        assert daemon.ask("POST", f"/api/task/{whole}/cancel")[0] == 200
-        found = daemon.wait(whole, *(child["task_id"] for child in children(daemon, whole)))
-        assert [task["status"] for task in found] == ["cancelled"] * 4
+        assert daemon.ask("POST", f"/api/task/{parent_id}/cancel")[0] == 200
+        tasks = daemon.wait(parent_id, *(child["task_id"] for child in children(daemon, parent_id)))
+        assert [task["status"] for task in tasks] == ["cancelled"] * 4
     assert not (tmp_path / "workspace" / "left.py").exists()
 
 

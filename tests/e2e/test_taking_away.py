@@ -32,7 +32,8 @@ class Remover:
         return {
             "CLARIFYING": json.dumps({"goal": f"Delete {path}"}),
             "PLANNING": f"1. Delete {path}.",
-            "CODING": f"Summary: Delete {path}\n\n" + "\n".join(f"```python path={one} delete\n```" for one in gone),
+            "CODING": f"Summary: Delete {path}\n\n"
+            + "\n".join(f"```python path={removed_path} delete\n```" for removed_path in gone),
             "REFLECTING": json.dumps({"root_cause": "the tests need it", "suggested_fix": "none"}),
         }[phase]
 
@@ -56,8 +57,8 @@ def test_a_removal_is_judged_by_the_tests_that_are_there(tmp_path: Path) -> None
         verified = daemon.cli("--verify", gone["commit"])
         assert verified.returncode == 0, verified.stdout + verified.stderr
         limits = {"iterations": 2}
-        (kept,) = daemon.wait(daemon.submit(description="Delete shop/prices.py", repo=str(repo), limits=limits))
-        assert (kept["status"], kept["commit"]) == ("failed", None), kept
+        (task,) = daemon.wait(daemon.submit(description="Delete shop/prices.py", repo=str(repo), limits=limits))
+        assert (task["status"], task["commit"]) == ("failed", None), task
     assert "TESTING" not in model.phases
 
 

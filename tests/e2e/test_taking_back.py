@@ -25,9 +25,9 @@ def test_work_is_read_taken_back_and_brought_back(tmp_path: Path, server: WireSe
         assert daemon.cli("--undo").returncode == 2, "nobody is there to answer"
         newest = git(workspace, "log", "-1", "--format=%H", "main")
         undone = 1 if newest == first["commit"] else 2
-        said = daemon.cli("--undo", "--yes")
-        assert (said.returncode, f"task {undone} reverted" in said.stdout) == (0, True), said.stderr
-        assert f"is task {undone}, {newest[:10]} on main" in said.stderr
+        result = daemon.cli("--undo", "--yes")
+        assert (result.returncode, f"task {undone} reverted" in result.stdout) == (0, True), result.stderr
+        assert f"is task {undone}, {newest[:10]} on main" in result.stderr
         assert git(workspace, "rev-parse", "main^") == newest
         assert git(workspace, "ls-files").count(f"job_{undone}.py") == 0
         assert not (workspace / f"job_{undone}.py").exists()
@@ -52,7 +52,7 @@ def test_work_is_read_taken_back_and_brought_back(tmp_path: Path, server: WireSe
 def test_while_a_daemon_holds_the_home_nobody_reverts_beside_it(daemon: Daemon) -> None:
     daemon.wait(daemon.submit(**job(1)))
     (daemon.home / "state" / "port").write_text("1\n")
-    said = daemon.cli("--revert", "1")
-    assert said.returncode in {1, 5}
-    assert f"{daemon.process and daemon.process.pid}" in said.stderr, "it names the process that holds the home"
+    result = daemon.cli("--revert", "1")
+    assert result.returncode in {1, 5}
+    assert f"{daemon.process and daemon.process.pid}" in result.stderr, "it names the process that holds the home"
     assert len(git(daemon.home / "workspace", "rev-list", "main").split()) == 2

@@ -24,7 +24,7 @@ class Author:
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         text = "\n".join(message["content"] for message in messages)
-        tale = min((one for one in MADE + CHANGED if one.words in text), key=lambda one: text.find(one.words))
+        tale = min((story for story in MADE + CHANGED if story.words in text), key=lambda story: text.find(story.words))
         self.asked.append((tale.words, phase))
         if phase == "CLARIFYING":
             return json.dumps({"goal": tale.words})
@@ -88,8 +88,8 @@ def test_no_task_takes_a_request_more_than_its_phases(workspace: tuple[Path, Aut
 
 def test_each_program_has_a_folder_of_its_own(workspace: tuple[Path, Author]) -> None:
     clone, _ = workspace
-    found = {path.name for path in clone.iterdir() if path.name[0] != "."}
-    assert found == PROJECTS
+    folders = {path.name for path in clone.iterdir() if path.name[0] != "."}
+    assert folders == PROJECTS
     assert "def complete(" in (clone / "todo" / "todo.py").read_text()
 
 

@@ -77,7 +77,7 @@ class Model:
         thought = {"root_cause": "the boundary is let through", "suggested_fix": "compare strictly"}
         return "1. Write total." if phase == "PLANNING" else json.dumps(thought)
 
-    def told(self, phase: str) -> list[str]:
+    def list_prompts(self, phase: str) -> list[str]:
         return [text for name, text in self.asked if name == phase]
 
 
@@ -106,13 +106,13 @@ def test_a_right_change_is_committed_and_wrong_and_lying_ones_are_not(framework:
             limits=limits,
         )
         (task,) = daemon.wait(asked, within_s=400)
-    told = model.told("CODING")
-    assert (task["ending"], len(told)) == ("committed", 4), (task["reason"], told[-1])
+    prompts = model.list_prompts("CODING")
+    assert (task["ending"], len(prompts)) == ("committed", 4), (task["reason"], prompts[-1])
     assert git(repo, "show", f"{task['commit']}:src/total.ts") + "\n" == RIGHT
     note = json.loads(git(repo, "notes", "--ref=nightshift", "show", task["commit"]))
     twins = 2 if framework == "node:test" else 4
     assert (note["evidence"]["label"], note["evidence"]["twins"]) == ("tests_passed", twins)
-    assert ("7 !== 4" if framework == "node:test" else "7") in told[1]
+    assert ("7 !== 4" if framework == "node:test" else "7") in prompts[1]
 
 
 @pytest.mark.parametrize("framework", ["vitest", "jest"])
@@ -125,7 +125,7 @@ def test_tests_of_the_agents_own_prove_something_or_are_sent_back(framework: str
         (task,) = daemon.wait(asked, within_s=400)
     assert task["ending"] == "committed", task["reason"]
     assert "Verdict: self_tested" in git(repo, "log", "-1", "--format=%B", task["commit"])
-    assert f"Tests for {framework}" in model.told("TESTING")[0]
+    assert f"Tests for {framework}" in model.list_prompts("TESTING")[0]
     assert "test/total.test.ts" in git(repo, "show", "--name-only", task["commit"])
 
 

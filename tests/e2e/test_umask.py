@@ -24,8 +24,8 @@ def reply(phase: str, _messages: object) -> str:
 
 def writable_by_others(*roots: Path) -> list[str]:
     walks = [entry for root in roots for entry in os.walk(root)]
-    found = [Path(folder, name) for folder, folders, files in walks for name in (*folders, *files)]
-    modes = {path: path.lstat().st_mode for path in (*roots, *found)}
+    paths = [Path(folder, name) for folder, folders, files in walks for name in (*folders, *files)]
+    modes = {path: path.lstat().st_mode for path in (*roots, *paths)}
     assert len(modes) > 100, "there is something to look at"
     return [str(path) for path, mode in modes.items() if mode & stat.S_IWOTH and not stat.S_ISLNK(mode)]
 

@@ -44,8 +44,8 @@ class Harm:
             files.pop(self.file, None)
             return
         raw = bytearray(files.get(self.file, b""))
-        for place in self.places if raw else ():
-            at = int(place * len(raw))
+        for position in self.places if raw else ():
+            at = int(position * len(raw))
             if self.kind == "flip":
                 raw[at] ^= self.bits
             elif self.kind == "zero":
@@ -82,9 +82,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """In memory where that is possible: it is the bytes that are looked at here, not how they are flushed."""
     memory = Path("/dev/shm")
     base = memory if os.access(memory, os.W_OK) else tmp_path_factory.mktemp("damaged")
-    with tempfile.TemporaryDirectory(dir=base) as made:
-        live(Path(made))
-        yield Path(made)
+    with tempfile.TemporaryDirectory(dir=base) as directory:
+        live(Path(directory))
+        yield Path(directory)
     live.cache_clear()
 
 
@@ -105,15 +105,15 @@ def open_it(home: Path) -> int:
 def check(home: Path, before: Moment) -> None:
     """Hold what is there against what was there."""
     new = open_it(home)
-    found, report = tasks_of(home / DATABASE), describe(home / DATABASE)
+    tasks, report = tasks_of(home / DATABASE), describe(home / DATABASE)
     assert find_faults(home / DATABASE) == ()
     named = {n for name in ("lost", "uncertain", "failed") for n in report[name]} if report else set()
     for task_id, state in before.tasks.items():
-        assert found.get(task_id) == state or task_id in named, (
-            f"task {task_id} was {state}, is {found.get(task_id)}; {report}"
+        assert tasks.get(task_id) == state or task_id in named, (
+            f"task {task_id} was {state}, is {tasks.get(task_id)}; {report}"
         )
     assert new > max(before.tasks)
-    assert found[new][4] == "new"
+    assert tasks[new][4] == "new"
     if report is not None:
         assert open_it(home) > new
         assert describe(home / DATABASE) == report, "what was restored once is sound"

@@ -27,8 +27,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """In memory where that is possible: it is the bytes that are looked at here, not how they are flushed."""
     memory = Path("/dev/shm")
     base = memory if os.access(memory, os.W_OK) else tmp_path_factory.mktemp("lessons")
-    with tempfile.TemporaryDirectory(dir=base) as made:
-        yield Path(made)
+    with tempfile.TemporaryDirectory(dir=base) as directory:
+        yield Path(directory)
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +44,8 @@ def test_a_task_that_fails_once_is_done_and_recalls_a_lesson(
 ) -> None:
     files, home = dict(homes[old]), folder / "home"
     raw = bytearray(files[DATABASE])
-    for place in pages:
-        page = int(place * len(raw) / PAGE)
+    for position in pages:
+        page = int(position * len(raw) / PAGE)
         raw[PAGE * page : PAGE * (page + 1)] = bytes((seed * 31 + 37 * n) % 256 for n in range(PAGE))
     files[DATABASE] = bytes(raw)
     put(home, files)

@@ -56,10 +56,12 @@ def dies(supervised: SupervisedDaemon, task: int, point: Point, moment: str) -> 
     except (OSError, http.client.HTTPException, ValueError):
         supervised.revive()
     wrong = [] if supervised.deaths == deaths + 1 else [f"it died {supervised.deaths - deaths} times"]
-    made = history(supervised)
-    by = made[0] if made != commits else None
+    commits_after = history(supervised)
+    by = commits_after[0] if commits_after != commits else None
     until(lambda: (supervised.task(task)["reverted_by"], pending(supervised)) == (by, False))
-    wrong += [] if made in (commits, [by, *commits]) else [f"{len(made) - len(commits)} commits were made"]
+    wrong += (
+        [] if commits_after in (commits, [by, *commits]) else [f"{len(commits_after) - len(commits)} commits were made"]
+    )
     wrong += (
         []
         if describe(supervised) == events + (by is not None)

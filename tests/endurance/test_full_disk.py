@@ -81,8 +81,8 @@ def test_a_home_that_is_full_or_read_only_is_told_at_the_start(tmp_path: Path, s
         daemon.start()
         assert daemon.stop() == 0
         ballast = fill(disk)
-        said = start_fails(daemon)
-        assert "No space left" in said or "full" in said
+        message = start_fails(daemon)
+        assert "No space left" in message or "full" in message
         ballast.unlink()
         remount(disk, "ro")
         assert "Read-only file system" in start_fails(daemon)

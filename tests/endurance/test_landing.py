@@ -149,10 +149,10 @@ def _wait_for_ended(daemon: Daemon, count: int) -> None:
 def _commits(repo: Path, *which: str) -> list[Landed]:
     """The commits of ours that these references reach."""
     entries = git(repo, "log", "-z", "--format=%H%n%B", *which).split("\0")
-    found = [(id_, trailers(message)) for id_, _, message in (entry.partition("\n") for entry in entries) if id_]
+    commits = [(id_, trailers(message)) for id_, _, message in (entry.partition("\n") for entry in entries) if id_]
     return [
-        Landed(id_, int(said.get("Task") or said["Draft-Of"]), "Draft-Of" in said)
-        for id_, said in found if {"Task", "Draft-Of"} & said.keys()
+        Landed(id_, int(fields.get("Task") or fields["Draft-Of"]), "Draft-Of" in fields)
+        for id_, fields in commits if {"Task", "Draft-Of"} & fields.keys()
     ]  # fmt: skip
 
 

@@ -58,12 +58,12 @@ def test_what_was_committed_after_the_backup_is_found_by_its_trailer_and_not_don
     assert {task["ending"] for task in after.values()} == {"committed"}
     assert dict(answers.counts) == asked, "a model was asked again for what was done"
     logs = daemon.get("/api/logs?limit=500&level=WARNING")["events"]
-    (told,) = [line for line in logs if line["event"] == "database_restored"]
-    assert told["data"]["lost"] == [late]
-    assert set(old) <= set(told["data"]["uncertain"])
+    (event,) = [line for line in logs if line["event"] == "database_restored"]
+    assert event["data"]["lost"] == [late]
+    assert set(old) <= set(event["data"]["uncertain"])
     assert any("The database was damaged" in notice for notice in daemon.get("/api/status")["notices"])
-    (kept,) = (daemon.home / "db" / "damaged").iterdir()
-    assert (kept / "agent_logs.sqlite").read_bytes()[:9] == b"\xa5" * 9
+    (damaged_folder,) = (daemon.home / "db" / "damaged").iterdir()
+    assert (damaged_folder / "agent_logs.sqlite").read_bytes()[:9] == b"\xa5" * 9
 
     new = daemon.submit(**job(3))
     assert new > late

@@ -27,7 +27,7 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.workspace = self.root / "workspace"
-        self.made: list[GitManager] = []
+        self.managers: list[GitManager] = []
         self.git = self.another()
 
     def another(
@@ -48,7 +48,7 @@ class Bench:
             environ={"PATH": path, "HOME": str(self.root / "home")},
             home=home,
         )
-        self.made.append(manager)
+        self.managers.append(manager)
         return manager
 
     def later(self, **delta: float) -> None:
@@ -63,7 +63,7 @@ def message(task_id: int | str = 7, subject: str = "Do it") -> CommitMessage:
 def bench(tmp_path: Path) -> Iterator[Bench]:
     bench = Bench(tmp_path)
     yield bench
-    for manager in bench.made:
+    for manager in bench.managers:
         manager.close()
 
 

@@ -41,9 +41,9 @@ def where(bench: Bench, repo: Path, request: pytest.FixtureRequest) -> Workspace
     """A task that has read its base; packs that are read stay open, and are read still when they are removed."""
     if request.param == "packed":
         git(repo, "gc", "-q")
-    found = bench.git.open(str(repo), None, 7, "x")
-    assert found.tree.read("pkg/b.py") == b"b = 1\n"
-    return found
+    workspace = bench.git.open(str(repo), None, 7, "x")
+    assert workspace.tree.read("pkg/b.py") == b"b = 1\n"
+    return workspace
 
 
 def test_a_change_on_a_base_that_is_gone_is_not_committed(bench: Bench, where: Workspace) -> None:
@@ -88,30 +88,30 @@ def test_a_root_of_the_base_that_is_gone_is_noticed(bench: Bench, repo: Path) ->
 def test_a_candidate_that_was_collected_does_not_become_the_target(bench: Bench, repo: Path) -> None:
     git(repo, "branch", "dev")
     where = bench.git.open(str(repo), "dev", 7, "x")
-    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
     git(repo, "checkout", "-q", "-b", "side", "dev")
     git(repo, "commit", "-q", "--allow-empty", "-m", "Newer")
     git(repo, "checkout", "-q", "main")
     git(repo, "branch", "-f", "dev", "side")
-    assert made
+    assert commit
     tip = bench.git.tip(where)
-    candidate = bench.git.rebase(where, made, tip)
+    candidate = bench.git.rebase(where, commit, tip)
     collect(repo)  # while its merged tree was judged
     before = references(repo)
     with pytest.raises(BaseGone, match=candidate.id):
         bench.git.advance(where, candidate, tip)
     assert references(repo) == before
-    assert bench.git.advance(where, bench.git.rebase(where, made, tip), tip)
+    assert bench.git.advance(where, bench.git.rebase(where, commit, tip), tip)
     assert is_whole(repo)
 
 
 def test_a_target_that_was_rewritten_has_moved(bench: Bench, repo: Path) -> None:
     git(repo, "branch", "dev")
     where = bench.git.open(str(repo), "dev", 7, "x")
-    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert made
+    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert commit
     rewrite(repo, "dev")
-    assert not bench.git.advance(where, made, where.base)
+    assert not bench.git.advance(where, commit, where.base)
 
 
 def test_a_partial_clone_is_committed_in(bench: Bench, repo: Path, tmp_path: Path) -> None:
@@ -125,15 +125,15 @@ def test_a_partial_clone_is_committed_in(bench: Bench, repo: Path, tmp_path: Pat
 def test_a_target_that_is_gone_blocks_and_the_commit_is_made_on_its_branch(bench: Bench, repo: Path) -> None:
     git(repo, "branch", "dev")
     where = bench.git.open(str(repo), "dev", 7, "x")
-    assert bench.git.blocked(where) is None
+    assert bench.git.find_obstacle(where) is None
     git(repo, "branch", "-D", "dev")
-    assert bench.git.blocked(where) == f"dev is gone from {repo}"
-    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert made
-    assert git(repo, "rev-parse", "agent/7-x") == made.id
-    assert bench.git.find_commit(where, 7) == made
+    assert bench.git.find_obstacle(where) == f"dev is gone from {repo}"
+    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert commit
+    assert git(repo, "rev-parse", "agent/7-x") == commit.id
+    assert bench.git.find_commit(where, 7) == commit
     with pytest.raises(GitError, match="dev is gone"):
-        bench.git.advance(where, made, where.base)
+        bench.git.advance(where, commit, where.base)
 
 
 def test_a_repository_that_is_gone_is_no_commit(bench: Bench, where: Workspace) -> None:

@@ -16,20 +16,20 @@ def commit(repo: Path, message: str, files: dict[str, str | bytes]) -> str:
 
 def test_commits_come_with_their_messages_and_what_they_changed(bench: Bench, tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "shop", {"a.py": "1\n2\n", "naïve name.txt": "x\n"})
-    made = commit(repo, "Sub\x1fject\n\nBody, \x1e with odd characters\n", {"a.py": "1\n3\n4\n", "b.bin": b"\0\1"})
+    commit_id = commit(repo, "Sub\x1fject\n\nBody, \x1e with odd characters\n", {"a.py": "1\n3\n4\n", "b.bin": b"\0\1"})
     git(repo, "rm", "-q", "naïve name.txt")
     git(repo, "commit", "-q", "-m", "Gone")
-    gone, found, first = bench.git.changing_commits(str(repo), 10)
-    assert found.id == made
-    assert found.parents == (first.id,)
-    assert found.message == "Sub\x1fject\n\nBody, \x1e with odd characters\n"
-    assert found.files == (
+    gone, second, first = bench.git.changing_commits(str(repo), 10)
+    assert second.id == commit_id
+    assert second.parents == (first.id,)
+    assert second.message == "Sub\x1fject\n\nBody, \x1e with odd characters\n"
+    assert second.files == (
         ChangedFile(path="a.py", added=2, removed=1),
         ChangedFile(path="b.bin", added=None, removed=None),
     )
     assert gone.files == (ChangedFile(path="naïve name.txt", added=0, removed=1),)
     assert first.parents == ()
-    assert [one.id for one in bench.git.changing_commits(str(repo), 1)] == [gone.id]
+    assert [newest.id for newest in bench.git.changing_commits(str(repo), 1)] == [gone.id]
 
 
 def test_a_merge_and_an_empty_commit_have_no_files(bench: Bench, tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_a_merge_and_an_empty_commit_have_no_files(bench: Bench, tmp_path: Path)
     git(repo, "merge", "-q", "--no-edit", "side")
     merge, *others = bench.git.changing_commits(str(repo), 10)
     assert (len(merge.parents), merge.files) == (2, ())
-    assert {one.message.strip(): len(one.files) for one in others} == {"Side": 1, "Empty": 0, "First": 1}
+    assert {other.message.strip(): len(other.files) for other in others} == {"Side": 1, "Empty": 0, "First": 1}
 
 
 def test_programs_that_attributes_or_settings_name_are_not_run(bench: Bench, tmp_path: Path) -> None:
@@ -60,16 +60,16 @@ def test_a_copy_has_the_files_of_one_commit_and_nothing_that_came_before_or_afte
     git(repo, "tag", "v1.2")
     wanted = commit(repo, "Wanted", {"a.py": "wanted\n", "deep/er/b.sh": "#!/bin/sh\n"})
     commit(repo, "Later", {"a.py": "the answer\n"})
-    made = bench.git.copy_of(str(repo), wanted, tmp_path / "copy")
+    copy_id = bench.git.copy_of(str(repo), wanted, tmp_path / "copy")
     copy = tmp_path / "copy"
-    assert git(copy, "log", "--all", "--format=%H %P").split() == [made]
+    assert git(copy, "log", "--all", "--format=%H %P").split() == [copy_id]
     assert git(copy, "rev-parse", "main^{tree}") == git(repo, "rev-parse", f"{wanted}^{{tree}}")
     assert git(copy, "tag") == "v1.2"
     kinds = git(copy, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype)").split()
     assert (kinds.count("commit"), kinds.count("blob")) == (1, 2)
-    told = [path for path in copy.rglob("*") if path.is_file() and str(repo).encode() in path.read_bytes()]
-    assert told == []
+    telltale_files = [path for path in copy.rglob("*") if path.is_file() and str(repo).encode() in path.read_bytes()]
+    assert telltale_files == []
     assert not (copy / ".git" / "objects" / "info" / "alternates").exists()
     opened = bench.git.open(str(copy), "main", 1, "Try it")
     assert opened.tree.read("a.py") == b"wanted\n"
-    assert bench.git.copy_of(str(repo), wanted, tmp_path / "again") == made
+    assert bench.git.copy_of(str(repo), wanted, tmp_path / "again") == copy_id

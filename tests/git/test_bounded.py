@@ -40,22 +40,22 @@ def test_a_repository_that_was_closed_meanwhile_is_still_of_use(bench: Bench, tm
     first = bench.git.open(str(make_repo(tmp_path / "first", {"a.py": "1\n"})), None, 7, "x")
     for number in range(registry.OPEN + 1):
         bench.git.open(str(make_repo(tmp_path / f"repo{number}", {"a.py": "1\n"})), None, 7, "x")
-    made = bench.git.commit(first, first.base, {"a.py": "2\n"}, message())
-    assert made
+    commit = bench.git.commit(first, first.base, {"a.py": "2\n"}, message())
+    assert commit
     assert first.tree.read("a.py") == b"1\n"
-    assert git(tmp_path / "first", "show", f"{made.branch}:a.py") == "2"
+    assert git(tmp_path / "first", "show", f"{commit.branch}:a.py") == "2"
 
 
 def test_objects_in_memory_are_counted_in_bytes(bench: Bench) -> None:
     where = bench.git.open(None, None, 1, "x")
     files = {f"module_{number:05}_{'x' * 180}.py": "" for number in range(3000)}
-    made = bench.git.commit(where, where.base, dict(files), message(1))
-    assert made
+    commit = bench.git.commit(where, where.base, dict(files), message(1))
+    assert commit
     reader = bench.git._repositories.find(where).reader
     for number in range(50):  # each has a root of some 800 KB
-        made = bench.git.commit(where, made.id, {"a.py": f"{number}\n"}, message(1))
-        assert made
-        assert len(bench.git.tree(where, made.id).entries()) == 3001
+        commit = bench.git.commit(where, commit.id, {"a.py": f"{number}\n"}, message(1))
+        assert commit
+        assert len(bench.git.tree(where, commit.id).entries()) == 3001
     held = sum(map(len, reader._objects.values()))
     assert held == reader._object_bytes
     assert trees.MAX_KEPT_BYTES / 2 < held <= trees.MAX_KEPT_BYTES
@@ -64,24 +64,24 @@ def test_objects_in_memory_are_counted_in_bytes(bench: Bench) -> None:
 
 def test_the_root_of_a_new_commit_is_not_read_back(bench: Bench) -> None:
     where = bench.git.open(None, None, 1, "x")
-    made = bench.git.commit(where, where.base, {"a.py": "1\n", "pkg/b.py": "1\n"}, message(1))
-    assert made
-    kept = bench.git._repositories.find(where).reader._objects
-    assert [name for _, name, _ in parse_tree(kept[made.tree], 20)] == ["a.py", "pkg"]
+    commit = bench.git.commit(where, where.base, {"a.py": "1\n", "pkg/b.py": "1\n"}, message(1))
+    assert commit
+    objects = bench.git._repositories.find(where).reader._objects
+    assert [name for _, name, _ in parse_tree(objects[commit.tree], 20)] == ["a.py", "pkg"]
 
 
 def test_the_part_that_a_task_sees_is_made_once(bench: Bench) -> None:
     where = bench.git.open(None, None, 1, "x")
     files = {"shop/README.md": "", "shop/requirements.txt": "", "a.py": ""}
-    made = bench.git.commit(where, where.base, dict(files), message(1))
-    assert made
-    root = bench.git.at(replace(where, scope=Scope(project=ROOT)), made.id)
+    commit = bench.git.commit(where, where.base, dict(files), message(1))
+    assert commit
+    root = bench.git.at(replace(where, scope=Scope(project=ROOT)), commit.id)
     assert list(root.tree.entries()) == ["a.py"]
-    assert bench.git.tree(root, made.id) is root.tree
+    assert bench.git.tree(root, commit.id) is root.tree
     for number in range(repository.TREES + 1):
-        bench.git.tree(replace(where, scope=Scope(project=f"shop{number}")), made.id)
+        bench.git.tree(replace(where, scope=Scope(project=f"shop{number}")), commit.id)
     assert len(bench.git._repositories.find(where).parts) <= repository.TREES
-    assert bench.git.tree(where, made.id).entries().keys() == files.keys()
+    assert bench.git.tree(where, commit.id).entries().keys() == files.keys()
 
 
 def test_a_small_file_is_asked_for_once_whatever_commit_it_is_read_from(bench: Bench, tmp_path: Path) -> None:
@@ -89,11 +89,11 @@ def test_a_small_file_is_asked_for_once_whatever_commit_it_is_read_from(bench: B
     root = make_repo(tmp_path / "repo", {"small.txt": "1\n", "large.txt": large})
     where = bench.git.open(str(root), None, 7, "x")
     assert [where.tree.read(path) for path in ("small.txt", "large.txt")] == [b"1\n", large.encode()]
-    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert made
-    kept = bench.git._repositories.find(where).reader._objects
-    tree = bench.git.tree(where, made.id)
-    assert tree.entries()["small.txt"] in kept
-    assert tree.entries()["large.txt"] not in kept
-    kept[tree.entries()["small.txt"]] = b"from memory"
+    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert commit
+    objects = bench.git._repositories.find(where).reader._objects
+    tree = bench.git.tree(where, commit.id)
+    assert tree.entries()["small.txt"] in objects
+    assert tree.entries()["large.txt"] not in objects
+    objects[tree.entries()["small.txt"]] = b"from memory"
     assert tree.read("small.txt") == b"from memory"

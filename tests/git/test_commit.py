@@ -21,40 +21,43 @@ OURS = (".git/objects/", ".git/refs/heads/agent/", ".git/logs/refs/heads/agent/"
 
 
 def commit(bench: Bench, where: Workspace, change: Change) -> Commit:
-    made = bench.git.commit(where, where.base, change, message(where.task_id))
-    assert made is not None
-    return made
+    new_commit = bench.git.commit(where, where.base, change, message(where.task_id))
+    assert new_commit is not None
+    return new_commit
 
 
 def test_a_commit_holds_the_change_and_nothing_else(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "Add a door")
-    made = commit(bench, where, {"a.py": "a = 2\n", "new/ü.py": "ü\n", "pkg/b.py": None})
-    assert made.branch == "agent/7-add-a-door"
-    assert git(repo, "rev-parse", made.branch, f"{made.branch}^{{tree}}") == f"{made.id}\n{made.tree}"
-    assert git(repo, "-c", "core.quotePath=false", "diff", "--name-status", where.base, made.id).split("\n") == [
+    new_commit = commit(bench, where, {"a.py": "a = 2\n", "new/ü.py": "ü\n", "pkg/b.py": None})
+    assert new_commit.branch == "agent/7-add-a-door"
+    assert (
+        git(repo, "rev-parse", new_commit.branch, f"{new_commit.branch}^{{tree}}")
+        == f"{new_commit.id}\n{new_commit.tree}"
+    )
+    assert git(repo, "-c", "core.quotePath=false", "diff", "--name-status", where.base, new_commit.id).split("\n") == [
         "M\ta.py", "A\tnew/ü.py", "D\tpkg/b.py",
     ]  # fmt: skip
-    assert git(repo, "show", f"{made.id}:new/ü.py") == "ü"
+    assert git(repo, "show", f"{new_commit.id}:new/ü.py") == "ü"
     assert git(repo, "fsck", "--strict", "--no-dangling") == ""
 
 
 def test_message_author_and_date_are_ours(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    made = commit(bench, where, {"a.py": "a = 2\n"})
-    assert git(repo, "log", "-1", "--format=%an <%ae> %at|%cn <%ce> %ct", made.id) == (
+    new_commit = commit(bench, where, {"a.py": "a = 2\n"})
+    assert git(repo, "log", "-1", "--format=%an <%ae> %at|%cn <%ce> %ct", new_commit.id) == (
         "Night <night@example.org> 1772366400|Night <night@example.org> 1772366400"
     )
-    assert git(repo, "log", "-1", "--format=%(trailers:key=Task,valueonly)", made.id).strip() == "7"
-    assert git(repo, "log", "-1", "--format=%B", made.id) == "Do it\n\nTask: 7\nModel: m\nIterations: 1"
+    assert git(repo, "log", "-1", "--format=%(trailers:key=Task,valueonly)", new_commit.id).strip() == "7"
+    assert git(repo, "log", "-1", "--format=%B", new_commit.id) == "Do it\n\nTask: 7\nModel: m\nIterations: 1"
 
 
 def test_an_author_that_is_not_set_is_the_one_of_the_repository(bench: Bench, repo: Path) -> None:
     git(repo, "config", "user.name", "Ow <ner>")
     manager = bench.another(author=Author(email="night@example.org"))
     where = manager.open(str(repo), None, 7, "x")
-    made = manager.commit(where, where.base, {"a.py": ""}, message())
-    assert made
-    assert git(repo, "log", "-1", "--format=%an <%ae>", made.id) == "Ow ner <night@example.org>"
+    new_commit = manager.commit(where, where.base, {"a.py": ""}, message())
+    assert new_commit
+    assert git(repo, "log", "-1", "--format=%an <%ae>", new_commit.id) == "Ow ner <night@example.org>"
 
 
 WORK = "[user]\n\tname = Robin Work\n\temail = robin@work.example\n"
@@ -85,18 +88,18 @@ def test_the_author_is_the_one_whom_git_itself_would_take(bench: Bench, repo: Pa
         git(repo, "config", "--worktree", "user.email", "robin@work.example")
     manager = bench.another(author=Author(name="", email=""))
     where = manager.open(str(repo), None, 7, "x")
-    made = manager.commit(where, where.base, {"a.py": ""}, message())
-    assert made
-    assert git(repo, "log", "-1", "--format=%an <%ae>", made.id) == "Robin Work <robin@work.example>"
+    new_commit = manager.commit(where, where.base, {"a.py": ""}, message())
+    assert new_commit
+    assert git(repo, "log", "-1", "--format=%an <%ae>", new_commit.id) == "Robin Work <robin@work.example>"
 
 
 def test_a_name_that_is_changed_holds_from_the_next_commit_on(bench: Bench, repo: Path) -> None:
     manager = bench.another(author=Author(email="night@example.org"))
     where = manager.open(str(repo), None, 7, "x")
     git(repo, "config", "user.name", "Zoé")
-    made = manager.commit(where, where.base, {"a.py": ""}, message())
-    assert made
-    assert git(repo, "log", "-1", "--format=%an", made.id) == "Zoé"
+    new_commit = manager.commit(where, where.base, {"a.py": ""}, message())
+    assert new_commit
+    assert git(repo, "log", "-1", "--format=%an", new_commit.id) == "Zoé"
 
 
 @pytest.mark.parametrize(
@@ -110,15 +113,15 @@ def test_a_configuration_is_read_whatever_its_bytes_are(bench: Bench, repo: Path
     )
     manager = bench.another(author=Author())
     where = manager.open(str(repo), None, 7, "x")
-    made = manager.commit(where, where.base, {"a.py": ""}, message())
-    assert made
-    assert git(repo, "log", "-1", "--format=%an", made.id) == name
+    new_commit = manager.commit(where, where.base, {"a.py": ""}, message())
+    assert new_commit
+    assert git(repo, "log", "-1", "--format=%an", new_commit.id) == name
 
 
 def test_new_programs_are_executable_and_old_files_stay_what_they_are(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    made = commit(bench, where, {"new.sh": "#!/bin/sh\n", "b.sh": "x\n", "a.py": "#!/usr/bin/python3\n"})
-    listed = git(repo, "ls-tree", made.id, "new.sh", "b.sh", "a.py")
+    new_commit = commit(bench, where, {"new.sh": "#!/bin/sh\n", "b.sh": "x\n", "a.py": "#!/usr/bin/python3\n"})
+    listed = git(repo, "ls-tree", new_commit.id, "new.sh", "b.sh", "a.py")
     assert {line.split()[-1]: line.split()[0] for line in listed.splitlines()} == {
         "new.sh": "100755", "b.sh": "100644", "a.py": "100644",
     }  # fmt: skip
@@ -127,8 +130,8 @@ def test_new_programs_are_executable_and_old_files_stay_what_they_are(bench: Ben
 def test_another_author_holds_from_the_next_commit_on_also_where_a_task_works_already(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
     bench.git.renew(Author(name="Day", email="day@example.org"), auto_push=False, remove_branches=False)
-    made = commit(bench, where, {"a.py": "a = 3\n"})
-    assert git(repo, "log", "-1", "--format=%an <%ae>", made.id) == "Day <day@example.org>"
+    new_commit = commit(bench, where, {"a.py": "a = 3\n"})
+    assert git(repo, "log", "-1", "--format=%an <%ae>", new_commit.id) == "Day <day@example.org>"
     assert where.tree.read("a.py") == b"a = 1\n", "what was read before can still be read"
 
 
@@ -147,8 +150,8 @@ def test_modes_links_and_submodules_are_kept(bench: Bench, repo: Path) -> None:
     git(repo, "commit", "-q", "-m", "Second")
     before = git(repo, "ls-tree", "HEAD")
     where = bench.git.open(str(repo), None, 7, "x")
-    made = commit(bench, where, {"run.sh": "echo ho\n"})
-    after = git(repo, "ls-tree", made.id)
+    new_commit = commit(bench, where, {"run.sh": "echo ho\n"})
+    after = git(repo, "ls-tree", new_commit.id)
     old, new = blob_id(b"echo hi\n", "sha1"), blob_id(b"echo ho\n", "sha1")
     assert after == before.replace(old, new)
     assert f"100755 blob {new}" in after
@@ -175,8 +178,8 @@ def test_a_path_that_may_not_be_written_is_refused(bench: Bench, repo: Path, pat
 
 def test_a_file_may_become_a_folder_and_back_when_the_change_says_so(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    made = commit(bench, where, {"a.py": None, "a.py/x.py": "1", "pkg/b.py": None, "pkg": "2"})
-    assert list(bench.git.tree(where, made.id).entries()) == ["a.py/x.py", "pkg", "run.sh"]
+    new_commit = commit(bench, where, {"a.py": None, "a.py/x.py": "1", "pkg/b.py": None, "pkg": "2"})
+    assert list(bench.git.tree(where, new_commit.id).entries()) == ["a.py/x.py", "pkg", "run.sh"]
     with pytest.raises(GitError, match="no folder"):
         bench.git.commit(where, where.base, {"q": "1", "q/x.py": "1"}, message())
 
@@ -194,8 +197,8 @@ def test_attributes_change_no_byte(bench: Bench, repo: Path) -> None:
     git(repo, "config", "core.autocrlf", "true")
     where = bench.git.open(str(repo), None, 7, "x")
     text = "$Id$ $Format:%H$\r\nü\n"
-    made = commit(bench, where, {"a.txt": text})
-    assert bench.git.tree(where, made.id).read("a.txt") == text.encode()
+    new_commit = commit(bench, where, {"a.txt": text})
+    assert bench.git.tree(where, new_commit.id).read("a.txt") == text.encode()
     assert where.tree.read("a.py") == b"a = 1\n"
 
 
@@ -211,9 +214,9 @@ def test_a_branch_below_the_name_of_the_tasks_is_left_alone(bench: Bench, repo: 
     git(repo, "branch", "agent/7-x-2/review")
     git(repo, "pack-refs", "--all")
     where = bench.git.open(str(repo), None, 7, "x")
-    made = commit(bench, where, {"a.py": ""})
-    assert made.branch == "agent/7-x-3"
-    assert bench.git.find_commit(where, 7) == made
+    new_commit = commit(bench, where, {"a.py": ""})
+    assert new_commit.branch == "agent/7-x-3"
+    assert bench.git.find_commit(where, 7) == new_commit
 
 
 def test_a_branch_that_no_name_can_be_given_to_says_why(bench: Bench, repo: Path) -> None:
@@ -257,8 +260,8 @@ def test_nothing_of_the_owners_changes(bench: Bench, repo: Path) -> None:
     git(repo, "worktree", "add", "-q", "-b", "side", str(bench.root / "side"))
     before, side = fingerprint(repo, except_=OURS), fingerprint(bench.root / "side")
     where = bench.git.open(str(repo), None, 7, "x")
-    made = commit(bench, where, {"a.py": "a = 3\n", "staged.py": "mine\n", "untracked.py": "mine\n"})
-    rebased = bench.git.rebase(where, made, where.base)
+    new_commit = commit(bench, where, {"a.py": "a = 3\n", "staged.py": "mine\n", "untracked.py": "mine\n"})
+    rebased = bench.git.rebase(where, new_commit, where.base)
     bench.git.note(where, rebased.id, "evidence")
     bench.git.recent_commits(where, 5)
     bench.git.find_commit(where, 7)
@@ -307,6 +310,6 @@ def test_the_environment_of_the_daemon_does_not_leak(bench: Bench, repo: Path, t
 def test_the_dates_come_from_the_clock(bench: Bench, repo: Path) -> None:
     bench.now = datetime(2031, 5, 6, 7, 8, 9, 999_999, tzinfo=UTC)
     where = bench.git.open(str(repo), None, 7, "x")
-    made = commit(bench, where, {"a.py": "2"})
-    assert git(repo, "log", "-1", "--format=%cI", made.id) == "2031-05-06T07:08:09+00:00"
-    assert bench.git.recent_commits(where, 1, made.id)[0].at == bench.now.replace(microsecond=0)
+    new_commit = commit(bench, where, {"a.py": "2"})
+    assert git(repo, "log", "-1", "--format=%cI", new_commit.id) == "2031-05-06T07:08:09+00:00"
+    assert bench.git.recent_commits(where, 1, new_commit.id)[0].at == bench.now.replace(microsecond=0)

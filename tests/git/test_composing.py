@@ -41,9 +41,9 @@ def test_a_tree_that_is_edited_is_the_one_made_at_once(before: dict[str, bytes],
     once, twice = NewObjects("sha1", nothing), NewObjects("sha1", nothing)
     wanted = once.tree("", edits({}, after))
     first = twice.tree("", edits({}, before))
-    later = NewObjects("sha1", lambda id_: twice.made[id_].partition(b"\0")[2])
+    later = NewObjects("sha1", lambda id_: twice.objects[id_].partition(b"\0")[2])
     assert later.tree(first, edits(before, after)) == wanted
-    assert set(differing("", wanted, lambda id_: once.made[id_].partition(b"\0")[2])) == set(after)
+    assert set(differing("", wanted, lambda id_: once.objects[id_].partition(b"\0")[2])) == set(after)
 
 
 @pytest.mark.parametrize("id_format", ["sha1", "sha256"])
@@ -52,7 +52,7 @@ def test_git_finds_what_was_stored(tmp_path: Path, id_format: IdFormat) -> None:
     new = NewObjects(id_format, nothing)
     names = ['quo"te.py', '"', "a b/c d.py", "ü/日本.py", "$HOME `x`.py", "'.py", "a/b", "a.py", "a-b", "\udcff"]
     root = new.tree("", [Edit(path=name, mode="100755", data=os.fsencode(name) + b"\0\n") for name in names])
-    Store(tmp_path / ".git" / "objects", SharedLock()).put(new.made)
+    Store(tmp_path / ".git" / "objects", SharedLock()).put(new.objects)
     assert git(tmp_path, "fsck", "--strict", "--no-dangling") == ""
     lines = git(tmp_path, "ls-tree", "-r", "-z", root).rstrip("\0").split("\0")
     assert {line.split("\t")[1] for line in lines} == set(names)
@@ -66,7 +66,7 @@ def test_a_tree_without_files_is_gits_empty_tree() -> None:
     new = NewObjects("sha1", nothing)
     first = new.tree("", [Edit(path="a/b/c", mode="100644", data=b"")])
     assert first != new.tree("", [])
-    later = NewObjects("sha1", lambda id_: new.made[id_].partition(b"\0")[2])
+    later = NewObjects("sha1", lambda id_: new.objects[id_].partition(b"\0")[2])
     gone = Edit(path="a/b/c", mode="100644", data=None)
     assert later.tree(first, [gone]) == "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 

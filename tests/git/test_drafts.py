@@ -11,16 +11,16 @@ from tests.support.git_repo import git
 
 
 def draft(bench: Bench, where: Workspace, text: str, number: int = 7) -> Commit:
-    said = CommitMessage(subject="Draft: Do it", trailers={"Draft-Of": str(number), "Verdict": "draft"})
-    made = bench.git.commit(where, where.base, {"a.py": text}, said)
-    assert made is not None
-    return made
+    draft_message = CommitMessage(subject="Draft: Do it", trailers={"Draft-Of": str(number), "Verdict": "draft"})
+    commit = bench.git.commit(where, where.base, {"a.py": text}, draft_message)
+    assert commit is not None
+    return commit
 
 
 def result(bench: Bench, where: Workspace, text: str = "a = 9\n") -> Commit:
-    made = bench.git.commit(where, where.base, {"a.py": text}, message())
-    assert made is not None
-    return made
+    commit = bench.git.commit(where, where.base, {"a.py": text}, message())
+    assert commit is not None
+    return commit
 
 
 def test_a_later_draft_and_the_result_take_the_branch_of_a_draft(bench: Bench, repo: Path) -> None:
@@ -28,17 +28,17 @@ def test_a_later_draft_and_the_result_take_the_branch_of_a_draft(bench: Bench, r
     first, second = draft(bench, where, "a = 2\n"), draft(bench, where, "a = 3\n")
     assert first.branch == second.branch == where.branch == "agent/7-x"
     assert git(repo, "rev-parse", where.branch) == second.id
-    made = result(bench, where)
-    assert (made.branch, git(repo, "rev-parse", where.branch)) == (where.branch, made.id)
+    commit = result(bench, where)
+    assert (commit.branch, git(repo, "rev-parse", where.branch)) == (where.branch, commit.id)
 
 
 def test_a_draft_leaves_the_branch_of_a_result_of_another_task_and_of_one_that_is_looked_at(
     bench: Bench, repo: Path
 ) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    made = result(bench, where)
+    commit = result(bench, where)
     left = draft(bench, where, "a = 2\n")
-    assert (left.branch, git(repo, "rev-parse", where.branch)) == ("agent/7-x-2", made.id)
+    assert (left.branch, git(repo, "rev-parse", where.branch)) == ("agent/7-x-2", commit.id)
     other = draft(bench, bench.git.open(str(repo), None, 8, "x"), "a = 2\n", number=8)
     bench.later(hours=1)
     younger = bench.git.open(str(repo), None, 8, "x", bench.now)
@@ -53,9 +53,9 @@ def test_a_draft_is_never_found_as_the_result_on_its_branch_or_in_the_target(ben
     git(repo, "checkout", "-q", "-b", "elsewhere")
     where = bench.git.open(str(repo), "main", 7, "x")
     left = draft(bench, where, "a = 2\n")
-    assert (bench.git.find_commit(where, 7), bench.git.landed(where)) == (None, None)
+    assert (bench.git.find_commit(where, 7), bench.git.find_landed(where)) == (None, None)
     git(repo, "update-ref", "refs/heads/main", left.id)
-    assert (bench.git.find_commit(where, 7), bench.git.landed(where)) == (None, None)
+    assert (bench.git.find_commit(where, 7), bench.git.find_landed(where)) == (None, None)
 
 
 def test_a_draft_that_its_owner_merged_is_cleaned_up_like_a_branch_that_landed(bench: Bench) -> None:

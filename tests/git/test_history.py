@@ -45,9 +45,9 @@ def test_notes_written_at_once_are_all_kept(bench: Bench, repo: Path) -> None:
 
 def test_the_log_tells_which_commits_are_ours(bench: Bench) -> None:
     where = bench.git.open(None, None, 7, "x")
-    made = bench.git.commit(where, where.base, {"a.py": "1"}, message(7, "Add a"))
-    assert made
-    bench.git.advance(where, made, where.base)
+    commit = bench.git.commit(where, where.base, {"a.py": "1"}, message(7, "Add a"))
+    assert commit
+    bench.git.advance(where, commit, where.base)
     lines = bench.git.recent_commits(None, 5)
     assert [(line.subject, line.task_id, line.author) for line in lines] == [
         ("Add a", 7, "Night"), ("Begin", None, "Night"),

@@ -19,9 +19,9 @@ def open_in(manager: GitManager, repo: Path | None, mark: str = "") -> Workspace
 
 
 def commit(manager: GitManager, where: Workspace, text: str, mark: str = "7") -> Commit:
-    made = manager.commit(where, where.base, {"a.py": text}, message(mark))
-    assert made
-    return made
+    new_commit = manager.commit(where, where.base, {"a.py": text}, message(mark))
+    assert new_commit
+    return new_commit
 
 
 @pytest.fixture
@@ -35,8 +35,8 @@ def there(bench: Bench) -> GitManager:
 
 
 def test_a_commit_names_its_home_after_its_task(here: GitManager, repo: Path) -> None:
-    made = commit(here, open_in(here, repo), "1\n")
-    lines = git(repo, "log", "-1", "--format=%B", made.id).split("\n")
+    new_commit = commit(here, open_in(here, repo), "1\n")
+    lines = git(repo, "log", "-1", "--format=%B", new_commit.id).split("\n")
     assert lines[2:] == ["Task: 7", f"Home: {HERE}", "Model: m", "Iterations: 1"]
 
 
@@ -76,11 +76,11 @@ def test_recovery_finds_the_commit_of_its_own_home_alone(here: GitManager, there
 def test_what_another_home_landed_is_not_this_tasks(here: GitManager, there: GitManager, repo: Path) -> None:
     git(repo, "branch", "dev")
     where = here.open(str(repo), "dev", 7, "x")
-    made = commit(here, where, "first\n")
-    assert here.advance(where, made, where.base)
-    git(repo, "branch", "-D", made.branch)
-    assert here.landed(where) == made
-    assert there.landed(there.open(str(repo), "dev", 7, "x")) is None
+    new_commit = commit(here, where, "first\n")
+    assert here.advance(where, new_commit, where.base)
+    git(repo, "branch", "-D", new_commit.branch)
+    assert here.find_landed(where) == new_commit
+    assert there.find_landed(there.open(str(repo), "dev", 7, "x")) is None
 
 
 def test_the_target_is_moved_without_the_branch_of_another_home(
@@ -100,27 +100,27 @@ def test_a_task_that_nodes_share_is_found_whichever_of_them_made_its_commit(
 ) -> None:
     git(repo, "branch", "dev")
     where = here.open(str(repo), "dev", 7, "x", mark="hub-17")
-    made = commit(here, where, "first\n", "hub-17")
-    assert here.advance(where, made, where.base)
-    assert there.landed(there.open(str(repo), "dev", 3, "x", mark="hub-17")) == made
+    new_commit = commit(here, where, "first\n", "hub-17")
+    assert here.advance(where, new_commit, where.base)
+    assert there.find_landed(there.open(str(repo), "dev", 3, "x", mark="hub-17")) == new_commit
 
 
 def test_a_commit_that_names_no_home_counts_in_the_daemons_own_repository_alone(
     bench: Bench, here: GitManager, repo: Path
 ) -> None:
     old = bench.another()
-    for place, counts in ((None, True), (repo, False)):
-        made = commit(old, open_in(old, place), "of version 0.1.0\n")
-        found = here.find_commit(open_in(here, place), 7)
-        assert (found == made) is counts
-        assert (commit(here, open_in(here, place), "new\n").branch == made.branch) is counts
+    for path, counts in ((None, True), (repo, False)):
+        new_commit = commit(old, open_in(old, path), "of version 0.1.0\n")
+        match = here.find_commit(open_in(here, path), 7)
+        assert (match == new_commit) is counts
+        assert (commit(here, open_in(here, path), "new\n").branch == new_commit.branch) is counts
 
 
 def test_the_log_names_no_task_for_a_commit_of_another_home(
     bench: Bench, here: GitManager, there: GitManager, repo: Path
 ) -> None:
-    made = commit(here, open_in(here, repo), "1\n")
-    tasks = [each.recent_commits(str(repo), 1, made.id)[0].task_id for each in (here, there, bench.git)]
+    new_commit = commit(here, open_in(here, repo), "1\n")
+    tasks = [each.recent_commits(str(repo), 1, new_commit.id)[0].task_id for each in (here, there, bench.git)]
     assert tasks == [7, None, 7], "one that has no home takes the commits of all"
 
 
@@ -128,8 +128,8 @@ def test_an_integrated_branch_of_another_home_is_not_deleted(bench: Bench, here:
     visitor = bench.another(home=THERE)
     for manager, name in ((here, "door"), (visitor, "gate")):
         where = manager.open(None, None, 7, name)
-        made = commit(manager, where, f"{name}\n")
-        assert manager.advance(where, made, where.base)
+        new_commit = commit(manager, where, f"{name}\n")
+        assert manager.advance(where, new_commit, where.base)
     assert here.maintenance.delete_of(lambda ids: ids) == ["refs/heads/agent/7-door"]
 
 
@@ -137,5 +137,7 @@ def test_homes_with_repositories_of_the_same_content_know_nothing_of_each_other(
     here: GitManager, there: GitManager, tmp_path: Path
 ) -> None:
     repos = [make_repo(tmp_path / name, {"a.py": "0\n"}) for name in ("one", "two")]
-    made = [commit(manager, open_in(manager, repo), "1\n") for manager, repo in zip((here, there), repos, strict=True)]
-    assert {each.branch for each in made} == {"agent/7-add-a-door"}
+    commits = [
+        commit(manager, open_in(manager, repo), "1\n") for manager, repo in zip((here, there), repos, strict=True)
+    ]
+    assert {each.branch for each in commits} == {"agent/7-add-a-door"}

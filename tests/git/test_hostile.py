@@ -84,20 +84,20 @@ def evil(repo: Path, marks: Path) -> Path:
 def test_nothing_of_the_repositorys_own_runs(bench: Bench, evil: Path, marks: Path) -> None:
     first = bench.git.open(str(evil / "pkg"), "dev", 7, "x", bench.now)
     second = bench.git.open(str(evil), "dev", 8, "y", bench.now)
-    made = land(bench.git, first, {"long.py": "top\n" + LINES, "c.py": "$Id$\n"})
+    commit = land(bench.git, first, {"long.py": "top\n" + LINES, "c.py": "$Id$\n"})
     other = land(bench.git, second, {"long.py": LINES + "end\n", "d.py": "d\r\n"})
     third = bench.git.open(str(evil), "dev", 9, "z")
     base = bench.git.tree(third, third.base).read("long.py").decode()
     land(bench.git, third, {"long.py": base.replace("15\n", "fifteen\n")})
     assert first.repo == evil
-    assert bench.git.tree(first, made.id).read("c.py") == b"$Id$\n"
+    assert bench.git.tree(first, commit.id).read("c.py") == b"$Id$\n"
     assert bench.git.tree(first, other.id).read("d.py") == b"d\r\n"
-    bench.git.note(str(evil), made.id, "evidence")
-    assert bench.git.read_note(str(evil), made.id) == "evidence"
+    bench.git.note(str(evil), commit.id, "evidence")
+    assert bench.git.read_note(str(evil), commit.id) == "evidence"
     assert "fifteen" in bench.git.tree(str(evil), bench.git.resolve(str(evil), "dev")).read("long.py").decode()
     bench.git.recent_commits(str(evil), 5)
     bench.git.find_commit(first, 7)
-    bench.git.push(first, made.branch)
+    bench.git.push(first, commit.branch)
     bench.git.close()
     assert sorted(path.name for path in marks.iterdir()) == []
 
@@ -139,11 +139,11 @@ def test_a_git_file_that_leads_into_the_files_is_only_a_repository(bench: Bench,
 @pytest.mark.parametrize("url", ["ext::sh -c 'touch {marks}/ran'", "-oProxyCommand=touch {marks}/ran", "evil::x"])
 def test_an_address_that_names_a_program_is_not_pushed_to(bench: Bench, repo: Path, marks: Path, url: str) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    made = bench.git.commit(where, where.base, {"a.py": ""}, message())
-    assert made
+    commit = bench.git.commit(where, where.base, {"a.py": ""}, message())
+    assert commit
     git(repo, "config", "remote.origin.url", url.format(marks=marks))
     git(repo, "config", "protocol.ext.allow", "always")
-    result = bench.git.push(where, made.branch)
+    result = bench.git.push(where, commit.branch)
     assert (result.tried, result.pushed) == (True, False)
     assert "names a program" in result.detail
     assert list(marks.iterdir()) == []
@@ -178,15 +178,15 @@ def test_nothing_of_the_daemons_environment_reaches_git(tmp_path: Path, repo: Pa
         workspace=bench.workspace, author=Author(), auto_push=True, emit=bench.events.append, environ=environ
     )
     where = manager.open(str(repo), None, 7, "x")
-    made = manager.commit(where, where.base, {"a.py": "a = 2\n"}, message())
-    assert made
-    assert manager.push(where, made.branch).pushed
+    commit = manager.commit(where, where.base, {"a.py": "a = 2\n"}, message())
+    assert commit
+    assert manager.push(where, commit.branch).pushed
     own = manager.open(None, None, 8, "own")
     mine = land(manager, own, {"b.py": "b\n"})
     manager.note(None, mine.id, "evidence")
     manager.close()
-    assert git(repo, "show", f"{made.branch}:a.py") == "a = 2"
-    assert git(remote, "rev-parse", made.branch) == made.id
+    assert git(repo, "show", f"{commit.branch}:a.py") == "a = 2"
+    assert git(remote, "rev-parse", commit.branch) == commit.id
     assert sorted(path.name for path in marks.iterdir()) == []
     assert (bench.workspace / "b.py").read_text() == "b\n"
     subprocess.run(["git", "log"], cwd=repo, env=environ, capture_output=True, check=False)
@@ -201,11 +201,11 @@ def test_a_push_runs_no_hook_of_either_end(bench: Bench, evil: Path, tmp_path: P
     with (evil / ".git" / "config").open("a") as config:
         config.write(f'[remote "origin"]\n\turl = {remote}\n\treceivepack = {tmp_path}/evil/program\n')
     where = bench.git.open(str(evil), "dev", 7, "x")
-    made = bench.git.commit(where, where.base, {"a.py": "a = 2\n"}, message())
-    assert made
-    result = bench.git.push(where, made.branch)
+    commit = bench.git.commit(where, where.base, {"a.py": "a = 2\n"}, message())
+    assert commit
+    result = bench.git.push(where, commit.branch)
     assert result.pushed, result.detail
-    assert git(remote, "rev-parse", made.branch) == made.id
+    assert git(remote, "rev-parse", commit.branch) == commit.id
     assert sorted(path.name for path in marks.iterdir()) == []
 
 
@@ -216,9 +216,9 @@ def test_objects_that_are_borrowed_from_elsewhere_are_read_and_nothing_is_writte
     (repo / ".git" / "objects" / "info" / "alternates").write_text(f"{lender}/.git/objects\n")
     before = fingerprint(lender)
     where = bench.git.open(str(repo), None, 7, "x")
-    made = bench.git.commit(where, where.base, {"a.py": "a = 2\n"}, message())
-    assert made
-    assert "secret.txt" not in bench.git.tree(where, made.id).entries()
+    commit = bench.git.commit(where, where.base, {"a.py": "a = 2\n"}, message())
+    assert commit
+    assert "secret.txt" not in bench.git.tree(where, commit.id).entries()
     assert fingerprint(lender) == before
 
 
@@ -256,8 +256,10 @@ print(made.branch)
 git.close()
 """
     root = Path(__file__).resolve().parents[2]
-    kept = {name: value for name, value in environ.items() if not name.startswith("GIT_TRACE")}
-    ran = subprocess.run([sys.executable, "-c", code], cwd=root, env=kept, capture_output=True, text=True, check=False)
+    environment = {name: value for name, value in environ.items() if not name.startswith("GIT_TRACE")}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 0, ran.stderr
     assert git(repo, "show", f"{ran.stdout.strip()}:a.py") == "a = 2"
     assert fingerprint(marks.parent / "other") == before

@@ -18,11 +18,11 @@ from tests.support.git_repo import git, write
 
 def land(manager: GitManager, where: Workspace, change: Change) -> Commit:
     """Integrate as the executor does, without a judge."""
-    made = manager.commit(where, where.base, change, message(where.task_id))
-    assert made
+    commit = manager.commit(where, where.base, change, message(where.task_id))
+    assert commit
     while True:
         tip = manager.tip(where)
-        candidate = made if tip == made.parent else manager.rebase(where, made, tip)
+        candidate = commit if tip == commit.parent else manager.rebase(where, commit, tip)
         if manager.advance(where, candidate, tip):
             return candidate
 
@@ -35,28 +35,28 @@ def dev(bench: Bench, repo: Path) -> Workspace:
 
 
 def test_a_tip_that_did_not_move_is_advanced_to_the_commit_itself(bench: Bench, dev: Workspace) -> None:
-    made = land(bench.git, dev, {"a.py": "2"})
-    assert git(dev.repo, "rev-parse", "dev", made.branch).split("\n") == [made.id, made.id]
+    commit = land(bench.git, dev, {"a.py": "2"})
+    assert git(dev.repo, "rev-parse", "dev", commit.branch).split("\n") == [commit.id, commit.id]
     assert git(dev.repo, "rev-parse", "main") == dev.base
-    assert bench.git.contains(dev, made)
+    assert bench.git.contains(dev, commit)
 
 
 def test_a_change_is_rebased_onto_a_tip_that_moved(bench: Bench, repo: Path, dev: Workspace) -> None:
-    made = bench.git.commit(dev, dev.base, {"a.py": "a = 2\n"}, message())
-    assert made
+    commit = bench.git.commit(dev, dev.base, {"a.py": "a = 2\n"}, message())
+    assert commit
     other = land(bench.git, bench.git.open(str(repo), "dev", 8, "y"), {"pkg/b.py": "b = 2\n", "new.py": "n\n"})
     bench.later(minutes=1)
-    assert not bench.git.advance(dev, made, made.parent)
-    moved = bench.git.rebase(dev, made, other.id)
-    assert (moved.parent, moved.branch) == (other.id, made.branch)
+    assert not bench.git.advance(dev, commit, commit.parent)
+    moved = bench.git.rebase(dev, commit, other.id)
+    assert (moved.parent, moved.branch) == (other.id, commit.branch)
     merged = bench.git.tree(dev, moved.id)
     assert [merged.read(p) for p in ("a.py", "pkg/b.py", "new.py")] == [b"a = 2\n", b"b = 2\n", b"n\n"]
     assert not bench.git.contains(dev, moved)
     assert bench.git.advance(dev, moved, other.id)
     assert git(repo, "log", "--format=%H", "dev").split("\n") == [moved.id, other.id, dev.base]
-    assert git(repo, "rev-parse", made.branch) == moved.id
+    assert git(repo, "rev-parse", commit.branch) == moved.id
     show = "--format=%an %at %B"
-    assert git(repo, "show", "-s", show, moved.id) == git(repo, "show", "-s", show, made.id)
+    assert git(repo, "show", "-s", show, moved.id) == git(repo, "show", "-s", show, commit.id)
     assert git(repo, "show", "-s", "--format=%ct", moved.id) == str(int(bench.now.timestamp()))
 
 
@@ -73,45 +73,45 @@ def test_two_changes_of_one_file_merge_where_their_lines_differ(bench: Bench, re
 
 
 def test_a_conflict_names_the_files_and_shows_the_lines(bench: Bench, repo: Path, dev: Workspace) -> None:
-    made = bench.git.commit(dev, dev.base, {"a.py": "a = 2\n", "c.py": "c\n"}, message())
-    assert made
+    commit = bench.git.commit(dev, dev.base, {"a.py": "a = 2\n", "c.py": "c\n"}, message())
+    assert commit
     other = land(bench.git, bench.git.open(str(repo), "dev", 8, "y"), {"a.py": "a = 3\n"})
     with pytest.raises(MergeConflict) as caught:
-        bench.git.rebase(dev, made, other.id)
+        bench.git.rebase(dev, commit, other.id)
     assert caught.value.paths == ("a.py",)
     assert str(caught.value) == (
         "newer work conflicts with this change in a.py\n\na.py:\n"
         "<<<<<<< the newer work\na = 3\n=======\na = 2\n>>>>>>> this change\n"
     )
-    assert git(repo, "rev-parse", "dev", made.branch).split("\n") == [other.id, made.id]
+    assert git(repo, "rev-parse", "dev", commit.branch).split("\n") == [other.id, commit.id]
 
 
 def test_a_change_of_a_removed_file_is_a_conflict(bench: Bench, repo: Path, dev: Workspace) -> None:
-    made = bench.git.commit(dev, dev.base, {"a.py": "a = 2\n"}, message())
-    assert made
+    commit = bench.git.commit(dev, dev.base, {"a.py": "a = 2\n"}, message())
+    assert commit
     other = land(bench.git, bench.git.open(str(repo), "dev", 8, "y"), {"a.py": None})
     with pytest.raises(MergeConflict, match=r"a\.py"):
-        bench.git.rebase(dev, made, other.id)
+        bench.git.rebase(dev, commit, other.id)
 
 
 def test_a_rewritten_target_does_not_bring_back_what_was_taken_out(bench: Bench, repo: Path, dev: Workspace) -> None:
-    made = bench.git.commit(dev, dev.base, {"c.py": "c\n"}, message())
-    assert made
+    commit = bench.git.commit(dev, dev.base, {"c.py": "c\n"}, message())
+    assert commit
     git(repo, "checkout", "-q", "--orphan", "fresh")
     git(repo, "rm", "-q", "--cached", "run.sh")
     git(repo, "commit", "-q", "-m", "Fresh")
     git(repo, "branch", "-f", "dev", "fresh")
-    moved = bench.git.rebase(dev, made, bench.git.tip(dev))
+    moved = bench.git.rebase(dev, commit, bench.git.tip(dev))
     assert list(bench.git.tree(dev, moved.id).entries()) == ["a.py", "c.py", "pkg/b.py"]
 
 
 def test_a_branch_that_is_checked_out_is_never_moved(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    assert f"main is checked out in {repo}" in str(bench.git.blocked(where))
-    made = bench.git.commit(where, where.base, {"a.py": ""}, message())
-    assert made
+    assert f"main is checked out in {repo}" in str(bench.git.find_obstacle(where))
+    commit = bench.git.commit(where, where.base, {"a.py": ""}, message())
+    assert commit
     with pytest.raises(GitError, match="git merge"):
-        bench.git.advance(where, made, where.base)
+        bench.git.advance(where, commit, where.base)
     assert git(repo, "rev-parse", "main") == where.base
     assert git(repo, "status", "--porcelain") == ""
 
@@ -123,21 +123,21 @@ def test_a_branch_that_is_being_rebased_is_never_moved(bench: Bench, repo: Path)
         git(repo, "commit", "-q", "-a", "-m", text)
     git(repo, "-c", "sequence.editor=sed -i 1s/^pick/edit/", "rebase", "-q", "-i", "main")
     assert git(repo, "branch", "--show-current") == ""
-    assert "rebase" in str(bench.git.blocked(bench.git.open(str(repo), "topic", 7, "x")))
+    assert "rebase" in str(bench.git.find_obstacle(bench.git.open(str(repo), "topic", 7, "x")))
 
 
 def test_a_commit_is_found_again_on_its_branch_or_in_the_target(bench: Bench, repo: Path, dev: Workspace) -> None:
     assert bench.git.find_commit(dev, 7) is None
-    made = bench.git.commit(dev, dev.base, {"a.py": "2"}, message())
-    assert made
-    assert bench.another().find_commit(dev, 7) == made
-    assert bench.git.advance(dev, made, dev.base)
+    commit = bench.git.commit(dev, dev.base, {"a.py": "2"}, message())
+    assert commit
+    assert bench.another().find_commit(dev, 7) == commit
+    assert bench.git.advance(dev, commit, dev.base)
     land(bench.git, bench.git.open(str(repo), "dev", 77, "y"), {"pkg/b.py": "3"})
-    git(repo, "branch", "-D", made.branch)
-    found = bench.git.find_commit(dev, 7)
-    assert found
-    assert found.id == made.id
-    assert bench.git.contains(dev, found)
+    git(repo, "branch", "-D", commit.branch)
+    located = bench.git.find_commit(dev, 7)
+    assert located
+    assert located.id == commit.id
+    assert bench.git.contains(dev, located)
 
 
 def test_a_commit_of_the_owner_that_quotes_the_trailer_is_not_taken_for_ours(bench: Bench, repo: Path) -> None:
@@ -154,10 +154,10 @@ def test_forty_commits_by_four_threads_make_one_line_of_history(bench: Bench) ->
         return land(bench.git, where, {f"m{task_id}.py": f"x = {task_id}\n", "same.py": "same\n"})
 
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(run, range(1, 41)))
+        commits = list(pool.map(run, range(1, 41)))
     history = git(bench.workspace, "log", "--format=%H %P", "main").split("\n")
     assert [line.split()[1:] for line in history[:-2]] == [[line.split()[0]] for line in history[1:-1]]
-    assert {line.split()[0] for line in history} == {c.id for c in made} | {start.base}
+    assert {line.split()[0] for line in history} == {c.id for c in commits} | {start.base}
     assert len(history) == 41
     files = bench.git.tree(start, bench.git.tip(start)).entries()
     assert len(files) == 41

@@ -64,19 +64,19 @@ def lock(repo: Path, name: str) -> Path:
 def test_a_locked_target_is_told_once_and_the_commit_keeps_its_branch(
     manager: GitManager, dev: Workspace, hasty: HastyGit
 ) -> None:
-    made = manager.commit(dev, dev.base, {"a.py": "2\n"}, message())
-    assert made
+    commit = manager.commit(dev, dev.base, {"a.py": "2\n"}, message())
+    assert commit
     left = lock(dev.repo, "refs/heads/dev")
     hasty.moves()
-    with pytest.raises(ReferenceLocked) as told:
-        manager.advance(dev, made, dev.base)
-    assert "cannot lock ref 'refs/heads/dev'" in str(told.value)
-    assert f"(the lock {left} is 1 d old; if no git is at work there, remove it)" in str(told.value)
-    assert "\n" not in str(told.value)
+    with pytest.raises(ReferenceLocked) as raised:
+        manager.advance(dev, commit, dev.base)
+    assert "cannot lock ref 'refs/heads/dev'" in str(raised.value)
+    assert f"(the lock {left} is 1 d old; if no git is at work there, remove it)" in str(raised.value)
+    assert "\n" not in str(raised.value)
     assert hasty.moves() <= 1
-    assert git(dev.repo, "rev-parse", "dev", made.branch).split() == [dev.base, made.id]
+    assert git(dev.repo, "rev-parse", "dev", commit.branch).split() == [dev.base, commit.id]
     left.unlink()
-    assert manager.advance(dev, made, dev.base)
+    assert manager.advance(dev, commit, dev.base)
 
 
 def test_a_locked_branch_of_the_task_is_told_once(manager: GitManager, dev: Workspace, hasty: HastyGit) -> None:
@@ -101,9 +101,9 @@ def test_the_branch_of_an_integrated_task_that_is_locked_ends_the_cleaning(
 ) -> None:
     for number in (1, 2, 3):
         where = manager.open(None, None, number, "x")
-        made = manager.commit(where, where.base, {f"{number}.py": ""}, message(number))
-        assert made
-        assert manager.advance(where, made, where.base)
+        commit = manager.commit(where, where.base, {f"{number}.py": ""}, message(number))
+        assert commit
+        assert manager.advance(where, commit, where.base)
     lock(where.repo, "packed-refs")
     hasty.moves()
     with pytest.raises(ReferenceLocked, match=r"packed-refs\.lock"):
@@ -114,21 +114,21 @@ def test_the_branch_of_an_integrated_task_that_is_locked_ends_the_cleaning(
 def test_a_target_that_git_refuses_to_move_for_another_reason_is_tried_once(
     manager: GitManager, dev: Workspace, hasty: HastyGit
 ) -> None:
-    made = manager.commit(dev, dev.base, {"a.py": "2\n"}, message())
-    assert made
+    commit = manager.commit(dev, dev.base, {"a.py": "2\n"}, message())
+    assert commit
     log = dev.repo / ".git/logs/refs/heads/dev"
     log.unlink()
     write(log, {"in the way": ""})
     hasty.moves()
     with pytest.raises(GitError, match=r"refs/heads/dev could not be moved: .*logs/refs/heads/dev"):
-        manager.advance(dev, made, dev.base)
+        manager.advance(dev, commit, dev.base)
     assert hasty.moves() <= 1
 
 
 def test_a_lock_that_goes_while_git_waits_is_no_lock(bench: Bench, repo: Path) -> None:
     git(repo, "branch", "dev")
     where = bench.git.open(str(repo), "dev", 7, "x")
-    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert made
+    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert commit
     with subprocess.Popen(["sh", "-c", f"sleep 0.5; rm {lock(repo, 'refs/heads/dev')}"]):
-        assert bench.git.advance(where, made, where.base)
+        assert bench.git.advance(where, commit, where.base)

@@ -15,11 +15,11 @@ from tests.support.git_repo import fingerprint, git
 def land(bench: Bench, task_id: int, text: str = "") -> tuple[Workspace, Commit]:
     """A task with its commit on main and a note beside it."""
     where = bench.git.open(None, None, task_id, f"task {task_id}")
-    made = bench.git.commit(where, where.base, {f"m{task_id}.py": text or f"x = {task_id}\n"}, message(task_id))
-    assert made
-    assert bench.git.advance(where, made, where.base)
-    bench.git.note(where, made.id, f"evidence {task_id}")
-    return where, made
+    commit = bench.git.commit(where, where.base, {f"m{task_id}.py": text or f"x = {task_id}\n"}, message(task_id))
+    assert commit
+    assert bench.git.advance(where, commit, where.base)
+    bench.git.note(where, commit.id, f"evidence {task_id}")
+    return where, commit
 
 
 def sound(bench: Bench) -> bool:
@@ -37,18 +37,18 @@ def age(bench: Bench, days: float) -> None:
 
 def test_packing_leaves_no_loose_object_and_everything_readable(bench: Bench) -> None:
     landed = [land(bench, number) for number in range(1, 13)]
-    before = bench.git.maintenance.stored()
+    before = bench.git.maintenance.count_objects()
     bench.git.maintenance.pack()
-    after = bench.git.maintenance.stored()
+    after = bench.git.maintenance.count_objects()
     assert before.loose > 60
     assert (after.loose, after.packs) == (0, 1)
     assert after.packed >= before.loose
     assert after.kb < before.kb
     assert sound(bench)
-    where, made = landed[3]
-    assert bench.git.read_note(where, made.id) == "evidence 4"
-    assert bench.git.tree(where, made.id).read("m4.py") == b"x = 4\n"
-    assert bench.git.find_commit(where, 4) == made
+    where, commit = landed[3]
+    assert bench.git.read_note(where, commit.id) == "evidence 4"
+    assert bench.git.tree(where, commit.id).read("m4.py") == b"x = 4\n"
+    assert bench.git.find_commit(where, 4) == commit
     assert (bench.workspace / ".git" / "objects" / "info" / "commit-graph").exists()
     assert not list((bench.workspace / ".git" / "refs" / "heads" / "agent").glob("*"))
 
@@ -75,11 +75,11 @@ def test_many_work_while_it_is_packed(bench: Bench) -> None:
         try:
             while not over.is_set():
                 where = manager.open(None, None, number, "x")
-                made = manager.commit(where, where.base, {f"m{number}.py": f"{number}\n"}, message(number))
-                assert made
+                commit = manager.commit(where, where.base, {f"m{number}.py": f"{number}\n"}, message(number))
+                assert commit
                 for _ in range(50):
                     tip = manager.tip(where)
-                    moved = made if tip == made.parent else manager.rebase(where, made, tip)
+                    moved = commit if tip == commit.parent else manager.rebase(where, commit, tip)
                     if manager.advance(where, moved, tip):
                         manager.note(where, moved.id, "seen")
                         break
@@ -117,12 +117,12 @@ def test_what_nothing_names_is_dropped_when_it_is_old(bench: Bench) -> None:
 
 def test_what_is_young_stays_though_nothing_names_it(bench: Bench) -> None:
     where, _ = land(bench, 1)
-    made = bench.git.commit(where, where.base, {"a.py": "z\n"}, message(3))
-    assert made
-    git(bench.workspace, "update-ref", "-d", f"refs/heads/{made.branch}")
+    commit = bench.git.commit(where, where.base, {"a.py": "z\n"}, message(3))
+    assert commit
+    git(bench.workspace, "update-ref", "-d", f"refs/heads/{commit.branch}")
     bench.git.maintenance.pack()
     bench.git.maintenance.drop()
-    assert bench.git.tree(where, made.id).read("a.py") == b"z\n"
+    assert bench.git.tree(where, commit.id).read("a.py") == b"z\n"
 
 
 def test_only_integrated_branches_of_chosen_tasks_are_deleted(bench: Bench) -> None:

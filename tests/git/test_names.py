@@ -31,9 +31,9 @@ def repo(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def names(repo: Path) -> Iterator[Names]:
-    found = Names(Git(repo / ".git", {"PATH": os.defpath}))
-    yield found
-    found.close()
+    ref_names = Names(Git(repo / ".git", {"PATH": os.defpath}))
+    yield ref_names
+    ref_names.close()
 
 
 def test_a_reference_that_somebody_else_moved_is_seen_at_once(repo: Path, names: Names) -> None:

@@ -12,9 +12,9 @@ from tests.support.git_repo import git, make_repo, write
 
 
 def test_the_checked_out_branch_is_base_and_target(bench: Bench, repo: Path) -> None:
-    found = bench.git.open(str(repo), None, 7, "Add a door")
-    assert found.base == git(repo, "rev-parse", "HEAD")
-    assert (found.target, found.branch, found.repo, found.is_own) == (
+    workspace = bench.git.open(str(repo), None, 7, "Add a door")
+    assert workspace.base == git(repo, "rev-parse", "HEAD")
+    assert (workspace.target, workspace.branch, workspace.repo, workspace.is_own) == (
         "refs/heads/main",
         "agent/7-add-a-door",
         repo,
@@ -32,9 +32,9 @@ def test_a_tag_or_a_commit_is_a_base_without_a_target(bench: Bench, repo: Path) 
     git(repo, "tag", "-a", "v1", "-m", "one")
     head = git(repo, "rev-parse", "HEAD")
     for name in ("v1", head, head[:10], "HEAD~0"):
-        found = bench.git.open(str(repo), name, 7, "x")
-        assert (found.base, found.target) == (head, None)
-    assert bench.git.blocked(found) == "the base is no branch that could be moved"
+        workspace = bench.git.open(str(repo), name, 7, "x")
+        assert (workspace.base, workspace.target) == (head, None)
+    assert bench.git.find_obstacle(workspace) == "the base is no branch that could be moved"
 
 
 def test_a_branch_wins_over_a_tag_of_its_name(bench: Bench, repo: Path) -> None:
@@ -139,9 +139,9 @@ def test_a_sha256_repository_works(bench: Bench, tmp_path: Path) -> None:
     write(tmp_path / "new", {"a.py": "a\n"})
     git(tmp_path / "new", "add", "-A")
     git(tmp_path / "new", "commit", "-q", "-m", "First")
-    found = bench.git.open(str(tmp_path / "new"), None, 7, "x")
-    assert len(found.base) == 64
-    assert found.tree.read("a.py") == b"a\n"
+    workspace = bench.git.open(str(tmp_path / "new"), None, 7, "x")
+    assert len(workspace.base) == 64
+    assert workspace.tree.read("a.py") == b"a\n"
 
 
 def test_the_workspace_is_made_on_first_use_and_found_again(bench: Bench) -> None:
@@ -181,11 +181,11 @@ def test_a_worktree_of_a_bare_repository_works(bench: Bench, repo: Path, tmp_pat
     git(tmp_path, "clone", "-q", "--bare", str(repo), "bare.git")
     git(tmp_path / "bare.git", "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     where = bench.git.open(str(tmp_path / "side"), None, 7, "x")
-    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert made
+    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert commit
     assert where.target == "refs/heads/side"
-    assert git(tmp_path / "bare.git", "rev-parse", made.branch) == made.id
-    assert "checked out" in str(bench.git.blocked(where))
+    assert git(tmp_path / "bare.git", "rev-parse", commit.branch) == commit.id
+    assert "checked out" in str(bench.git.find_obstacle(where))
 
 
 def test_a_shallow_clone_works(bench: Bench, repo: Path, tmp_path: Path) -> None:
@@ -194,8 +194,8 @@ def test_a_shallow_clone_works(bench: Bench, repo: Path, tmp_path: Path) -> None
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{repo}", "shallow")
     git(tmp_path / "shallow", "branch", "dev")
     where = bench.git.open(str(tmp_path / "shallow"), "dev", 7, "x")
-    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert made
-    assert bench.git.advance(where, made, where.base)
-    assert bench.git.contains(where, made)
+    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert commit
+    assert bench.git.advance(where, commit, where.base)
+    assert bench.git.contains(where, commit)
     assert [line.task_id for line in bench.git.recent_commits(where, 9, "dev")] == [7, None]

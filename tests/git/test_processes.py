@@ -24,9 +24,9 @@ LONG_S = 600.0
 
 @pytest.fixture
 def processes() -> Iterator[Processes]:
-    made = Processes()
-    yield made
-    made.stop()
+    git_processes = Processes()
+    yield git_processes
+    git_processes.stop()
 
 
 @pytest.fixture

@@ -25,127 +25,131 @@ def remote(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def made(bench: Bench, repo: Path) -> tuple[Workspace, Commit]:
+def committed(bench: Bench, repo: Path) -> tuple[Workspace, Commit]:
     where = bench.git.open(str(repo), None, 7, "x")
     commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
     assert commit
     return where, commit
 
 
-Made = tuple[Workspace, Commit]
+Committed = tuple[Workspace, Commit]
 
 
-def test_a_branch_is_pushed_to_origin(bench: Bench, repo: Path, remote: Path, made: Made) -> None:
+def test_a_branch_is_pushed_to_origin(bench: Bench, repo: Path, remote: Path, committed: Committed) -> None:
     git(repo, "remote", "add", "backup", "https://example.invalid/x.git")
     git(repo, "remote", "add", "origin", str(remote))
     before = fingerprint(repo)
-    result = bench.git.push(made[0], made[1].branch)
+    result = bench.git.push(committed[0], committed[1].branch)
     assert (result.pushed, result.detail) == (True, f"agent/7-x is on {remote}")
-    assert git(remote, "rev-parse", "agent/7-x") == made[1].id
+    assert git(remote, "rev-parse", "agent/7-x") == committed[1].id
     assert [(event.kind, event.task_id) for event in bench.events] == [(Kind.PUSHED, 7)]
     assert fingerprint(repo) == before
 
 
-def test_a_relative_address_starts_at_the_checkout(bench: Bench, repo: Path, remote: Path, made: Made) -> None:
+def test_a_relative_address_starts_at_the_checkout(
+    bench: Bench, repo: Path, remote: Path, committed: Committed
+) -> None:
     git(repo, "remote", "add", "only", "../remote.git")
-    assert bench.git.push(made[0], made[1].branch).pushed
+    assert bench.git.push(committed[0], committed[1].branch).pushed
 
 
 def test_the_hooks_of_a_remote_on_this_machine_do_not_run(
-    bench: Bench, repo: Path, remote: Path, made: Made, tmp_path: Path
+    bench: Bench, repo: Path, remote: Path, committed: Committed, tmp_path: Path
 ) -> None:
     (tmp_path / "marks").mkdir()
     for name in ("pre-receive", "update", "post-receive", "post-update", "reference-transaction", "proc-receive"):
         script(remote / "hooks" / name, tmp_path / "marks")
     git(repo, "remote", "add", "origin", f"file://{remote}")
-    assert bench.git.push(made[0], made[1].branch).pushed
+    assert bench.git.push(committed[0], committed[1].branch).pushed
     assert list((tmp_path / "marks").iterdir()) == []
 
 
 def test_without_a_remote_or_with_pushing_off_nothing_is_tried(
-    bench: Bench, repo: Path, remote: Path, made: Made
+    bench: Bench, repo: Path, remote: Path, committed: Committed
 ) -> None:
-    assert not bench.git.push(made[0], made[1].branch).tried
+    assert not bench.git.push(committed[0], committed[1].branch).tried
     git(repo, "remote", "add", "origin", str(remote))
-    assert not bench.another(auto_push=False).push(made[0], made[1].branch).tried
+    assert not bench.another(auto_push=False).push(committed[0], committed[1].branch).tried
     assert git(remote, "branch") == ""
     assert bench.events == []
 
 
-def test_a_push_that_would_need_force_is_refused(bench: Bench, repo: Path, remote: Path, made: Made) -> None:
+def test_a_push_that_would_need_force_is_refused(bench: Bench, repo: Path, remote: Path, committed: Committed) -> None:
     git(repo, "remote", "add", "origin", str(remote))
-    assert bench.git.push(made[0], made[1].branch).pushed
-    again = bench.git.commit(made[0], made[0].base, {"a.py": "3\n"}, message())
+    assert bench.git.push(committed[0], committed[1].branch).pushed
+    again = bench.git.commit(committed[0], committed[0].base, {"a.py": "3\n"}, message())
     assert again
-    result = bench.git.push(made[0], again.branch)
+    result = bench.git.push(committed[0], again.branch)
     assert not result.pushed
     assert "rejected" in result.detail
-    assert git(remote, "rev-parse", "agent/7-x") == made[1].id
+    assert git(remote, "rev-parse", "agent/7-x") == committed[1].id
     assert bench.events[-1].kind is Kind.PUSH_FAILED
 
 
-def test_the_evidence_goes_with_the_branch(bench: Bench, repo: Path, remote: Path, made: Made) -> None:
+def test_the_evidence_goes_with_the_branch(bench: Bench, repo: Path, remote: Path, committed: Committed) -> None:
     git(repo, "remote", "add", "origin", str(remote))
-    bench.git.note(made[0], made[1].id, "proof")
-    result = bench.git.push(made[0], made[1].branch)
+    bench.git.note(committed[0], committed[1].id, "proof")
+    result = bench.git.push(committed[0], committed[1].branch)
     assert (result.pushed, result.detail) == (True, f"agent/7-x is on {remote}")
-    assert git(remote, "notes", "--ref=nightshift", "show", made[1].id) == "proof"
+    assert git(remote, "notes", "--ref=nightshift", "show", committed[1].id) == "proof"
 
 
 def test_notes_that_somebody_else_pushed_are_left_and_the_branch_goes_alone(
-    bench: Bench, repo: Path, remote: Path, made: Made
+    bench: Bench, repo: Path, remote: Path, committed: Committed
 ) -> None:
     git(repo, "remote", "add", "origin", str(remote))
     git(repo, "push", "-q", "origin", "HEAD:refs/heads/main")
     git(remote, "notes", "--ref=nightshift", "add", "-m", "theirs", "main")
     theirs = git(remote, "rev-parse", "refs/notes/nightshift")
-    bench.git.note(made[0], made[1].id, "proof")
-    result = bench.git.push(made[0], made[1].branch)
+    bench.git.note(committed[0], committed[1].id, "proof")
+    result = bench.git.push(committed[0], committed[1].branch)
     assert result.pushed
     assert result.detail == f"agent/7-x is on {remote}; its evidence (git notes) was refused there"
     assert git(remote, "rev-parse", "refs/notes/nightshift") == theirs
-    assert git(remote, "rev-parse", "agent/7-x") == made[1].id
+    assert git(remote, "rev-parse", "agent/7-x") == committed[1].id
     assert bench.events[-1].kind is Kind.PUSHED
 
 
-def test_a_remote_that_takes_no_notes_gets_the_branch(bench: Bench, repo: Path, remote: Path, made: Made) -> None:
+def test_a_remote_that_takes_no_notes_gets_the_branch(
+    bench: Bench, repo: Path, remote: Path, committed: Committed
+) -> None:
     git(repo, "remote", "add", "origin", str(remote))
     git(remote, "config", "receive.hideRefs", "refs/notes")
-    bench.git.note(made[0], made[1].id, "proof")
-    result = bench.git.push(made[0], made[1].branch)
+    bench.git.note(committed[0], committed[1].id, "proof")
+    result = bench.git.push(committed[0], committed[1].branch)
     assert result.pushed
     assert "its evidence (git notes) was refused there" in result.detail
-    assert git(remote, "rev-parse", "agent/7-x") == made[1].id
+    assert git(remote, "rev-parse", "agent/7-x") == committed[1].id
 
 
 def test_a_remote_that_refuses_both_because_of_the_notes_gets_the_branch_alone(
-    bench: Bench, repo: Path, remote: Path, made: Made
+    bench: Bench, repo: Path, remote: Path, committed: Committed
 ) -> None:
     git(repo, "remote", "add", "origin", str(remote))
     git(remote, "config", "receive.maxInputSize", "8k")
-    bench.git.note(made[0], made[1].id, secrets.token_hex(50_000))
-    result = bench.git.push(made[0], made[1].branch)
+    bench.git.note(committed[0], committed[1].id, secrets.token_hex(50_000))
+    result = bench.git.push(committed[0], committed[1].branch)
     assert result.pushed, result.detail
     assert "its evidence (git notes) was refused there" in result.detail
-    assert git(remote, "rev-parse", "agent/7-x") == made[1].id
+    assert git(remote, "rev-parse", "agent/7-x") == committed[1].id
 
 
 def test_a_branch_that_would_need_force_is_refused_although_its_notes_are_taken(
-    bench: Bench, repo: Path, remote: Path, made: Made
+    bench: Bench, repo: Path, remote: Path, committed: Committed
 ) -> None:
     git(repo, "remote", "add", "origin", str(remote))
-    assert bench.git.push(made[0], made[1].branch).pushed
-    again = bench.git.commit(made[0], made[0].base, {"a.py": "3\n"}, message())
+    assert bench.git.push(committed[0], committed[1].branch).pushed
+    again = bench.git.commit(committed[0], committed[0].base, {"a.py": "3\n"}, message())
     assert again
-    bench.git.note(made[0], again.id, "proof")
-    result = bench.git.push(made[0], again.branch)
+    bench.git.note(committed[0], again.id, "proof")
+    result = bench.git.push(committed[0], again.branch)
     assert (result.tried, result.pushed) == (True, False)
-    assert git(remote, "rev-parse", "agent/7-x") == made[1].id
+    assert git(remote, "rev-parse", "agent/7-x") == committed[1].id
 
 
-def test_a_remote_that_is_gone_is_a_result_without_the_password(bench: Bench, repo: Path, made: Made) -> None:
+def test_a_remote_that_is_gone_is_a_result_without_the_password(bench: Bench, repo: Path, committed: Committed) -> None:
     git(repo, "remote", "add", "origin", "https://me:hunter2@localhost:1/x.git")
-    result = bench.git.push(made[0], made[1].branch)
+    result = bench.git.push(committed[0], committed[1].branch)
     assert (result.tried, result.pushed) == (True, False)
     assert "https://***@localhost:1/x.git" in result.detail
     assert "hunter2" not in result.detail + bench.events[0].message
@@ -170,16 +174,16 @@ def silent_server() -> Iterator[int]:
 
 
 def test_a_remote_that_does_not_answer_is_left_after_a_while(
-    bench: Bench, repo: Path, made: Made, silent_server: int
+    bench: Bench, repo: Path, committed: Committed, silent_server: int
 ) -> None:
     git(repo, "remote", "add", "origin", f"http://127.0.0.1:{silent_server}/x.git")
-    result = bench.git.push(made[0], made[1].branch, timeout_s=0.5)
+    result = bench.git.push(committed[0], committed[1].branch, timeout_s=0.5)
     assert "did not end within 0.5 s" in result.detail
 
 
-def test_the_owners_own_settings_hold(bench: Bench, repo: Path, remote: Path, made: Made) -> None:
+def test_the_owners_own_settings_hold(bench: Bench, repo: Path, remote: Path, committed: Committed) -> None:
     (bench.root / "home").mkdir()
     (bench.root / "home" / ".gitconfig").write_text(f'[url "{remote.parent}/"]\n\tinsteadOf = https://example.org/\n')
     git(repo, "remote", "add", "origin", "https://example.org/remote.git")
-    assert bench.git.push(made[0], made[1].branch).pushed
-    assert git(remote, "rev-parse", "agent/7-x") == made[1].id
+    assert bench.git.push(committed[0], committed[1].branch).pushed
+    assert git(remote, "rev-parse", "agent/7-x") == committed[1].id

@@ -79,11 +79,11 @@ def test_git_is_asked_for_its_configuration_again_only_where_that_changed(
     repositories = Repositories(tmp_path / "workspace", Author(name="A", email="a@b"), lambda _author: BY, environ)
     first = repositories.find(str(repo))
     starts.write_text("")
-    found = first
+    repository = first
     for words in change or ["true"]:
         subprocess.run(words, shell=True, cwd=repo, check=True)
         for _ in range(3):
-            found = repositories.find(str(repo))
+            repository = repositories.find(str(repo))
     assert len([line for line in starts.read_text().splitlines() if "config" in line]) == looks
-    assert (found.id_format, found.git is first.git) == (id_format, id_format == "sha1")
+    assert (repository.id_format, repository.git is first.git) == (id_format, id_format == "sha1")
     repositories.close()

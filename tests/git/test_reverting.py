@@ -20,112 +20,112 @@ THREE = {"a.py": "def a():\n    return 1\n", "tests/test_a.py": "from a import a
 
 def land(bench: Bench, task_id: int, change: Change) -> tuple[Workspace, Commit]:
     where = bench.git.open(None, None, task_id, f"task {task_id}")
-    made = bench.git.commit(where, where.base, change, message(task_id, f"Task {task_id}"))
-    assert made
-    assert bench.git.advance(where, made, where.base)
-    return where, made
+    commit = bench.git.commit(where, where.base, change, message(task_id, f"Task {task_id}"))
+    assert commit
+    assert bench.git.advance(where, commit, where.base)
+    return where, commit
 
 
 def undo(manager: GitManager, where: Workspace, commit: str, *, reapply: bool = False) -> Commit:
     tip = manager.tip(where)
-    said = revert_message("Task", commit, where.task_id, "nothing was run", reapply=reapply)
-    made = manager.revert(where, commit, tip, said)
-    assert manager.advance(where, made, tip)
-    return made
+    wording = revert_message("Task", commit, where.task_id, "nothing was run", reapply=reapply)
+    reverting_commit = manager.revert(where, commit, tip, wording)
+    assert manager.advance(where, reverting_commit, tip)
+    return reverting_commit
 
 
 def test_a_change_is_taken_back_and_later_work_stays(bench: Bench) -> None:
     where, first = land(bench, 1, THREE)
     _, second = land(bench, 2, {"c.py": "c = 1\n"})
     third_where, third = land(bench, 3, {"a.py": "def a():\n    return 3\n"})
-    made = undo(bench.git, third_where, third.id)
-    assert bench.git.tree(where, made.id).read("a.py") == THREE["a.py"].encode()
-    assert set(bench.git.tree(where, made.id).entries()) == {*THREE, "c.py"}
-    assert git(bench.workspace, "rev-list", "main").split("\n")[:4] == [made.id, third.id, second.id, first.id]
+    commit = undo(bench.git, third_where, third.id)
+    assert bench.git.tree(where, commit.id).read("a.py") == THREE["a.py"].encode()
+    assert set(bench.git.tree(where, commit.id).entries()) == {*THREE, "c.py"}
+    assert git(bench.workspace, "rev-list", "main").split("\n")[:4] == [commit.id, third.id, second.id, first.id]
     assert (bench.workspace / "a.py").read_text() == THREE["a.py"]
 
 
 def test_files_that_were_added_go_and_files_that_were_removed_come_back(bench: Bench) -> None:
     land(bench, 1, THREE)
     where, second = land(bench, 2, {"b.py": None, "new/c.py": "c = 1\n"})
-    made = undo(bench.git, where, second.id)
-    assert set(bench.git.tree(where, made.id).entries()) == set(THREE)
+    commit = undo(bench.git, where, second.id)
+    assert set(bench.git.tree(where, commit.id).entries()) == set(THREE)
     assert not (bench.workspace / "new").exists()
 
 
 def test_a_revert_bears_its_own_trailers_and_not_those_of_a_task(bench: Bench) -> None:
-    where, made = land(bench, 1, THREE)
-    text = bench.git.describe(where, undo(bench.git, where, made.id).id).message
+    where, commit = land(bench, 1, THREE)
+    text = bench.git.describe(where, undo(bench.git, where, commit.id).id).message
     assert text.startswith('Revert "Task"\n')
-    assert (undoes(text), task_of(text)) == (made.id, None)
+    assert (undoes(text), task_of(text)) == (commit.id, None)
     assert "Reverted-Task: 1" in text
 
 
 def test_history_tells_what_was_taken_back_and_what_was_brought_back(bench: Bench) -> None:
-    where, made = land(bench, 1, THREE)
-    assert bench.git.reverted_by(where, made.id, bench.git.tip(where)) is None
-    back = undo(bench.git, where, made.id)
+    where, commit = land(bench, 1, THREE)
+    assert bench.git.find_revert(where, commit.id, bench.git.tip(where)) is None
+    back = undo(bench.git, where, commit.id)
     land(bench, 2, {"c.py": "c = 1\n"})
-    assert bench.git.reverted_by(where, made.id, bench.git.tip(where)) == back.id
+    assert bench.git.find_revert(where, commit.id, bench.git.tip(where)) == back.id
     again = undo(bench.git, where, back.id, reapply=True)
     assert bench.git.tree(where, again.id).read("b.py") == b"b = 1\n"
-    assert bench.git.reverted_by(where, made.id, bench.git.tip(where)) is None
-    assert bench.git.reverted_by(where, back.id, bench.git.tip(where)) == again.id
-    last = undo(bench.git, where, made.id)
-    assert bench.git.reverted_by(where, made.id, bench.git.tip(where)) == last.id
+    assert bench.git.find_revert(where, commit.id, bench.git.tip(where)) is None
+    assert bench.git.find_revert(where, back.id, bench.git.tip(where)) == again.id
+    last = undo(bench.git, where, commit.id)
+    assert bench.git.find_revert(where, commit.id, bench.git.tip(where)) == last.id
 
 
 def test_a_revert_that_the_owner_made_with_git_counts_as_one(bench: Bench) -> None:
-    where, made = land(bench, 1, THREE)
-    git(bench.workspace, "revert", "--no-edit", made.id)
+    where, commit = land(bench, 1, THREE)
+    git(bench.workspace, "revert", "--no-edit", commit.id)
     mine = git(bench.workspace, "rev-parse", "HEAD")
-    assert bench.git.reverted_by(where, made.id, mine) == mine
+    assert bench.git.find_revert(where, commit.id, mine) == mine
 
 
 def test_a_task_cannot_say_that_it_reverts_another(bench: Bench) -> None:
-    where, made = land(bench, 1, THREE)
-    body = f"This reverts commit {made.id}.\n\nReverts: {made.id}"
-    said = CommitMessage(subject="x", body=body, trailers={"Task": "2", "Model": "m"})
+    where, commit = land(bench, 1, THREE)
+    body = f"This reverts commit {commit.id}.\n\nReverts: {commit.id}"
+    wording = CommitMessage(subject="x", body=body, trailers={"Task": "2", "Model": "m"})
     tip = bench.git.tip(where)
-    forged = bench.git.commit(bench.git.open(None, None, 2, "y"), tip, {"c.py": ""}, said)
+    forged = bench.git.commit(bench.git.open(None, None, 2, "y"), tip, {"c.py": ""}, wording)
     assert forged
     assert bench.git.advance(where, forged, tip)
-    assert bench.git.reverted_by(where, made.id, forged.id) is None
+    assert bench.git.find_revert(where, commit.id, forged.id) is None
 
 
 def test_recovery_does_not_find_a_commit_that_was_taken_back(bench: Bench) -> None:
-    where, made = land(bench, 1, THREE)
-    assert bench.git.find_commit(where, 1) == made
-    back = undo(bench.git, where, made.id)
+    where, commit = land(bench, 1, THREE)
+    assert bench.git.find_commit(where, 1) == commit
+    back = undo(bench.git, where, commit.id)
     assert bench.git.find_commit(where, 1) is None
-    git(bench.workspace, "branch", "-D", made.branch)
+    git(bench.workspace, "branch", "-D", commit.branch)
     assert bench.git.find_commit(where, 1) is None
     undo(bench.git, where, back.id, reapply=True)
-    found = bench.git.find_commit(where, 1)
-    assert found
-    assert found.id == made.id
+    restored = bench.git.find_commit(where, 1)
+    assert restored
+    assert restored.id == commit.id
 
 
 def test_a_conflict_names_the_files_and_changes_nothing(bench: Bench) -> None:
-    where, made = land(bench, 1, THREE)
+    where, commit = land(bench, 1, THREE)
     _, later = land(bench, 2, {"a.py": "def a():\n    return 2\n", "x.py": ""})
     land(bench, 3, {"b.py": "b = 1\n\n"})
     before = fingerprint(bench.workspace, except_=(".git/objects",))
     tip = bench.git.tip(where)
     with pytest.raises(MergeConflict) as caught:
-        bench.git.revert(where, made.id, tip, revert_message("t", made.id, 1, ""))
+        bench.git.revert(where, commit.id, tip, revert_message("t", commit.id, 1, ""))
     assert caught.value.paths == ("a.py", "b.py")
-    assert [line.task_id for line in bench.git.later(where, made.id, tip, caught.value.paths)] == [3, 2]
-    assert [line.id for line in bench.git.later(where, made.id, tip, ["a.py", "nowhere.py"])] == [later.id]
+    assert [line.task_id for line in bench.git.later(where, commit.id, tip, caught.value.paths)] == [3, 2]
+    assert [line.id for line in bench.git.later(where, commit.id, tip, ["a.py", "nowhere.py"])] == [later.id]
     assert fingerprint(bench.workspace, except_=(".git/objects",)) == before
 
 
 def test_what_is_gone_already_gives_the_tip_s_own_tree(bench: Bench) -> None:
-    where, made = land(bench, 1, {"c.py": "c = 1\n"})
+    where, commit = land(bench, 1, {"c.py": "c = 1\n"})
     land(bench, 2, {"c.py": None})
     tip = bench.git.tip(where)
-    made = bench.git.revert(where, made.id, tip, revert_message("t", made.id, 1, ""))
-    assert made.tree == bench.git.describe(where, tip).tree
+    commit = bench.git.revert(where, commit.id, tip, revert_message("t", commit.id, 1, ""))
+    assert commit.tree == bench.git.describe(where, tip).tree
 
 
 def test_a_merge_and_a_first_commit_cannot_be_taken_back(bench: Bench, repo: Path) -> None:
@@ -143,12 +143,12 @@ def test_a_merge_and_a_first_commit_cannot_be_taken_back(bench: Bench, repo: Pat
 
 
 def test_another_wording_is_another_commit_of_the_same_tree(bench: Bench) -> None:
-    where, made = land(bench, 1, THREE)
+    where, commit = land(bench, 1, THREE)
     tip = bench.git.tip(where)
-    draft = bench.git.revert(where, made.id, tip, revert_message("t", made.id, 1, "draft"))
-    final = bench.git.reword(where, draft, revert_message("t", made.id, 1, "3 tests passed"))
+    draft = bench.git.revert(where, commit.id, tip, revert_message("t", commit.id, 1, "draft"))
+    final = bench.git.reword(where, draft, revert_message("t", commit.id, 1, "3 tests passed"))
     assert (final.tree, final.parent) == (draft.tree, draft.parent)
     assert "3 tests passed" in bench.git.describe(where, final.id).message
-    assert bench.git.changed(where, tip, final.id) == set(THREE)
+    assert bench.git.list_changed_paths(where, tip, final.id) == set(THREE)
     assert bench.git.advance(where, final, tip)
-    assert git(bench.workspace, "rev-parse", made.branch) == made.id
+    assert git(bench.workspace, "rev-parse", commit.branch) == commit.id

@@ -29,14 +29,14 @@ def git(tmp_path: Path) -> Iterator[Git]:
 
 @pytest.fixture
 def session(git: Git) -> Iterator[Opener]:
-    made = list[Session]()
+    sessions = list[Session]()
 
     def open_session(answer_s: float = 600.0) -> Session:
-        made.append(Session(git, "cat-file", "--batch-check=%(objecttype)", answer_s=answer_s))
-        return made[-1]
+        sessions.append(Session(git, "cat-file", "--batch-check=%(objecttype)", answer_s=answer_s))
+        return sessions[-1]
 
     yield open_session
-    for each in made:
+    for each in sessions:
         each.close()
 
 

@@ -11,7 +11,7 @@ def test_many_are_inside_at_once() -> None:
     lock, both = SharedLock(), threading.Barrier(2, timeout=LONG_S)
 
     def enter() -> None:
-        with lock.shared():
+        with lock.share():
             both.wait()
 
     other = threading.Thread(target=enter)
@@ -25,7 +25,7 @@ def test_one_alone_waits_for_all_and_newcomers_wait_for_it() -> None:
     inside, leave, waiting = threading.Event(), threading.Event(), threading.Event()
 
     def visitor() -> None:
-        with lock.shared():
+        with lock.share():
             inside.set()
             leave.wait(LONG_S)
             order.append("visitor")
@@ -36,7 +36,7 @@ def test_one_alone_waits_for_all_and_newcomers_wait_for_it() -> None:
             order.append("alone")
 
     def newcomer() -> None:
-        with lock.shared():
+        with lock.share():
             order.append("newcomer")
 
     threads = [threading.Thread(target=each) for each in (visitor, alone, newcomer)]
@@ -55,7 +55,7 @@ def test_one_alone_waits_for_all_and_newcomers_wait_for_it() -> None:
 
 def test_an_error_inside_opens_the_gate_again() -> None:
     lock = SharedLock()
-    for way in (lock.exclusive, lock.shared):
+    for way in (lock.exclusive, lock.share):
         try:
             with way():
                 raise RuntimeError

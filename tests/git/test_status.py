@@ -47,17 +47,17 @@ def test_a_look_compares_a_branch_with_what_it_tracks(bench: Bench, tmp_path: Pa
     git(origin, "commit", "-q", "--allow-empty", "-m", "theirs")
     git(repo, "fetch", "-q")
     git(repo, "remote", "set-url", "origin", "https://me:secret@example.invalid/x.git")
-    found = bench.git.statuses.read(str(repo))
-    assert (found.upstream, found.ahead, found.behind) == ("origin/main", 2, 1)
-    assert found.remote == "https://***@example.invalid/x.git"
+    status = bench.git.statuses.read(str(repo))
+    assert (status.upstream, status.ahead, status.behind) == ("origin/main", 2, 1)
+    assert status.remote == "https://***@example.invalid/x.git"
 
 
 def test_a_detached_head_has_no_branch(bench: Bench, tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "shop")
     git(repo, "checkout", "-q", "--detach")
-    found = bench.git.statuses.read(str(repo))
-    assert found.branch is None
-    assert found.newest is not None
+    status = bench.git.statuses.read(str(repo))
+    assert status.branch is None
+    assert status.newest is not None
 
 
 def test_the_daemons_own_repository_follows_its_tasks(bench: Bench) -> None:
@@ -65,17 +65,17 @@ def test_the_daemons_own_repository_follows_its_tasks(bench: Bench) -> None:
     commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
     assert commit
     assert bench.git.advance(where, commit, where.base)
-    found = bench.git.statuses.read(None)
-    assert (found.branch, found.changed) == ("main", 0)
-    assert found.newest is not None
-    assert (found.newest.id, found.newest.task_id) == (commit.id, 7)
+    status = bench.git.statuses.read(None)
+    assert (status.branch, status.changed) == ("main", 0)
+    assert status.newest is not None
+    assert (status.newest.id, status.newest.task_id) == (commit.id, 7)
 
 
 def test_a_repository_without_a_commit_is_told_too(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     git(tmp_path / "empty", "init", "-q", "-b", "main")
-    found = bench.git.statuses.read(str(tmp_path / "empty"))
-    assert (found.branch, found.newest, found.changed) == ("main", None, None)
+    status = bench.git.statuses.read(str(tmp_path / "empty"))
+    assert (status.branch, status.newest, status.changed) == ("main", None, None)
 
 
 def test_what_is_no_repository_is_an_error(bench: Bench, tmp_path: Path) -> None:

@@ -52,10 +52,10 @@ def silent_remote(repo: Path) -> Iterator[socket.socket]:
 
 def test_a_push_that_hangs_ends_with_the_manager(bench: Bench, repo: Path, silent_remote: socket.socket) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert made
+    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert commit
     results = list[bool]()
-    asking = Asking(lambda: results.append(bench.git.push(where, made.branch, LONG_S).pushed))
+    asking = Asking(lambda: results.append(bench.git.push(where, commit.branch, LONG_S).pushed))
     connection, _ = silent_remote.accept()
     bench.git.close()
     asking.thread.join()
@@ -76,10 +76,10 @@ def test_a_fetch_that_hangs_ends_with_the_manager(bench: Bench, repo: Path, sile
 def test_a_move_that_waits_for_a_lock_ends_with_the_manager(bench: Bench, repo: Path) -> None:
     git(repo, "branch", "dev")
     where = bench.git.open(str(repo), "dev", 7, "x")
-    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert made
+    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert commit
     left = lock(repo, "refs/heads/dev")
-    asking = Asking(lambda: bench.git.advance(where, made, where.base))
+    asking = Asking(lambda: bench.git.advance(where, commit, where.base))
     wait_for_git("update-ref")
     bench.git.close()
     asking.thread.join()

@@ -16,8 +16,8 @@ from tests.support.git_repo import git, make_repo
 
 
 def blob(data: bytes) -> tuple[str, bytes]:
-    whole = b"blob %d\0%s" % (len(data), data)
-    return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), whole
+    raw = b"blob %d\0%s" % (len(data), data)
+    return hashlib.sha1(raw, usedforsecurity=False).hexdigest(), raw
 
 
 @pytest.fixture
@@ -30,10 +30,10 @@ def store(objects: Path) -> Store:
 
 
 def test_git_reads_what_was_stored_and_finds_no_fault_with_it(objects: Path) -> None:
-    made = dict(blob(text) for text in (b"", b"one\n", b"x" * 100_000))
-    store(objects).put(made)
+    blobs = dict(blob(text) for text in (b"", b"one\n", b"x" * 100_000))
+    store(objects).put(blobs)
     repo = objects.parent.parent
-    assert [git(repo, "cat-file", "-s", id_).strip() for id_ in made] == ["0", "4", "100000"]
+    assert [git(repo, "cat-file", "-s", id_).strip() for id_ in blobs] == ["0", "4", "100000"]
     git(repo, "fsck", "--strict")
     assert not list(objects.glob("tmp_obj_*"))
 
@@ -41,16 +41,16 @@ def test_git_reads_what_was_stored_and_finds_no_fault_with_it(objects: Path) -> 
 @pytest.mark.parametrize(("rights", "of_a_file"), [(0o755, 0o444), (0o700, 0o400), (0o2770, 0o440)])
 def test_files_and_folders_have_the_rights_of_the_folder_of_objects(objects: Path, rights: int, of_a_file: int) -> None:
     objects.chmod(rights)
-    id_, whole = blob(b"whose is it?\n")
-    store(objects).put({id_: whole})
+    id_, raw = blob(b"whose is it?\n")
+    store(objects).put({id_: raw})
     file = objects / id_[:2] / id_[2:]
     assert stat.S_IMODE(file.stat().st_mode) == of_a_file
     assert stat.S_IMODE(file.parent.stat().st_mode) == rights
 
 
 def read_stored(folder: Path) -> Path:
-    id_, whole = blob(b"x")
-    store(folder).put({id_: whole})
+    id_, raw = blob(b"x")
+    store(folder).put({id_: raw})
     return folder / id_[:2] / id_[2:]
 
 
@@ -82,16 +82,16 @@ def test_no_object_has_its_name_before_all_are_on_the_disk(tmp_path: Path, monke
 def test_an_object_is_stored_although_git_removes_the_folder_that_was_made_for_it(
     objects: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    id_, whole = blob(b"packed meanwhile\n")
-    folder, make, made = objects / id_[:2], Path.mkdir, list[Path]()
+    id_, raw = blob(b"packed meanwhile\n")
+    folder, make, made_folders = objects / id_[:2], Path.mkdir, list[Path]()
 
     def make_and_lose(path: Path, *args: Any, **options: Any) -> None:
         make(path, *args, **options)
-        if path == folder and len(made) < FOLDER_TRIES - 1:
-            made.append(path)
+        if path == folder and len(made_folders) < FOLDER_TRIES - 1:
+            made_folders.append(path)
             path.rmdir()
 
     monkeypatch.setattr(Path, "mkdir", make_and_lose)
-    store(objects).put({id_: whole})
+    store(objects).put({id_: raw})
     assert git(objects.parent.parent, "cat-file", "-t", id_) == "blob"
-    assert len(made) == FOLDER_TRIES - 1
+    assert len(made_folders) == FOLDER_TRIES - 1

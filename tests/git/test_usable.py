@@ -65,9 +65,9 @@ def test_damage_is_told_in_git_s_own_words(tmp_path: Path, file: str, content: b
     path = repo / (f".git/objects/{commit[:2]}/{commit[2:]}" if file == "the commit" else file)
     path.chmod(0o644)
     path.write_bytes(content)
-    told = read_words(repo)
-    assert words in told
-    assert "make a first one" not in told
+    problem = read_words(repo)
+    assert words in problem
+    assert "make a first one" not in problem
 
 
 NAME = "[user]\n\tname = Ann Owner\n\temail = ann@example.org\n"
@@ -93,8 +93,8 @@ def test_the_author_is_the_one_that_git_reads(tmp_path: Path, config: bytes, aut
     (home / "work").write_text("[user]\n\temail = ann@work.example\n")
     repo = make_repo(tmp_path / "shop")
     git(repo, "remote", "add", "origin", "https://work/shop.git")
-    found = discover(repo, {"PATH": OWNER["PATH"], "HOME": str(home)}).configuration.author
-    assert f"{found.name} <{found.email}>" == author
+    person = discover(repo, {"PATH": OWNER["PATH"], "HOME": str(home)}).configuration.author
+    assert f"{person.name} <{person.email}>" == author
 
 
 @pytest.mark.parametrize(

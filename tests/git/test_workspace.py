@@ -97,8 +97,8 @@ def test_a_locked_index_delays_the_files_and_nothing_else(bench: Bench) -> None:
     task(bench, 1, {"a.py": "1\n"})
     lock = bench.workspace / ".git" / "index.lock"
     lock.touch()
-    made = task(bench, 2, {"a.py": "2\n"})
-    assert (git(bench.workspace, "rev-parse", "main"), read(bench, "a.py")) == (made.id, "1\n")
+    commit = task(bench, 2, {"a.py": "2\n"})
+    assert (git(bench.workspace, "rev-parse", "main"), read(bench, "a.py")) == (commit.id, "1\n")
     lock.unlink()
     task(bench, 3, {"b.py": "3\n"})
     assert (read(bench, "a.py"), status(bench)) == ("2\n", "")

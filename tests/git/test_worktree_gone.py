@@ -37,16 +37,16 @@ def test_a_task_commits_although_its_worktree_is_gone(
     remove(repo, side, how)
     if is_idle:
         bench.git._repositories.find(where).close()
-    made = bench.git.commit(where, where.base, {"a.py": "a = 2\n"}, message())
-    assert made
-    assert git(repo, "rev-parse", made.branch) == made.id
-    assert git(repo, "show", f"{made.id}:a.py") == "a = 2"
-    bench.git.note(where, made.id, "evidence")
-    assert bench.git.read_note(where, made.id) == "evidence"
+    commit = bench.git.commit(where, where.base, {"a.py": "a = 2\n"}, message())
+    assert commit
+    assert git(repo, "rev-parse", commit.branch) == commit.id
+    assert git(repo, "show", f"{commit.id}:a.py") == "a = 2"
+    bench.git.note(where, commit.id, "evidence")
+    assert bench.git.read_note(where, commit.id) == "evidence"
     if how == "by hand":  # to git the branch is still checked out there
-        assert "checked out" in str(bench.git.blocked(where))
+        assert "checked out" in str(bench.git.find_obstacle(where))
         return
-    assert bench.git.blocked(where) is None
-    assert bench.git.advance(where, made, where.base)
-    assert git(repo, "rev-parse", "feature") == made.id
-    assert bench.git.remove_branch(where, made.branch, made.id)
+    assert bench.git.find_obstacle(where) is None
+    assert bench.git.advance(where, commit, where.base)
+    assert git(repo, "rev-parse", "feature") == commit.id
+    assert bench.git.remove_branch(where, commit.branch, commit.id)

@@ -35,5 +35,5 @@ def scratch() -> Iterator[Path]:
 @pytest_asyncio.fixture(params=ISOLATIONS, scope="session", loop_scope="session")
 async def sandbox(request: pytest.FixtureRequest, scratch: Path) -> AsyncIterator[Sandbox]:
     """One isolation for all programs, so that what one does to it is there for the next."""
-    async with open_it(request.param, scratch) as found:
-        yield found
+    async with open_it(request.param, scratch) as opened_sandbox:
+        yield opened_sandbox

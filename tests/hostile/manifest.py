@@ -52,7 +52,9 @@ def _each(
     return {f"{group}/{name}": entry(f"{group}/{name}") for name in names}
 
 
-def _one(name: str, effect: Effect, *, grouped: bool = False, tidy: bool = False, **limits: Any) -> dict[str, Entry]:
+def _make_entry(
+    name: str, effect: Effect, *, grouped: bool = False, tidy: bool = False, **limits: Any
+) -> dict[str, Entry]:
     attack = Attack(name=name, books=True, tidy=tidy).within(**limits)
     return {name: Entry(attack=attack, effect=effect, grouped=grouped)}
 
@@ -93,25 +95,25 @@ PRIVILEGE = {
     **_each("privilege", change, "writes_libraries", shown=True),
 }  # fmt: skip
 RESOURCES = {
-    **_one("resources/many_processes", _PROCESSES),
-    **_one("resources/processes_that_double", _PROCESSES),
-    **_one("resources/many_threads", _THREADS),
-    **_one("resources/much_memory", _MEMORY),
-    **_one("resources/much_memory_together", _MEMORY, grouped=True),
-    **_one("resources/memory_in_files", _MEMORY),
-    **_one("resources/locked_memory", more("locked_mb", lambda _: 1)),
-    **_one("resources/full_disk", _DISK),
-    **_one("resources/one_big_file", more("file_mb", lambda limits: limits.work_mb + 0.5)),
-    **_one("resources/many_files", more("files", lambda _: 6_500), grouped=True, memory_mb=64),
-    **_one("resources/bomb_of_zeros", _DISK),
-    **_one("resources/file_with_holes", more("file_mb", lambda limits: limits.work_mb + 0.5)),
-    **_one("resources/deep_folders", keep, tidy=True),
-    **_one("resources/many_descriptors", more("descriptors", lambda _: 256)),
-    **_one("resources/busy_children", has_hogged, grouped=True, cpus=0.1),
+    **_make_entry("resources/many_processes", _PROCESSES),
+    **_make_entry("resources/processes_that_double", _PROCESSES),
+    **_make_entry("resources/many_threads", _THREADS),
+    **_make_entry("resources/much_memory", _MEMORY),
+    **_make_entry("resources/much_memory_together", _MEMORY, grouped=True),
+    **_make_entry("resources/memory_in_files", _MEMORY),
+    **_make_entry("resources/locked_memory", more("locked_mb", lambda _: 1)),
+    **_make_entry("resources/full_disk", _DISK),
+    **_make_entry("resources/one_big_file", more("file_mb", lambda limits: limits.work_mb + 0.5)),
+    **_make_entry("resources/many_files", more("files", lambda _: 6_500), grouped=True, memory_mb=64),
+    **_make_entry("resources/bomb_of_zeros", _DISK),
+    **_make_entry("resources/file_with_holes", more("file_mb", lambda limits: limits.work_mb + 0.5)),
+    **_make_entry("resources/deep_folders", keep, tidy=True),
+    **_make_entry("resources/many_descriptors", more("descriptors", lambda _: 256)),
+    **_make_entry("resources/busy_children", has_hogged, grouped=True, cpus=0.1),
     **_each("resources", has_flooded, "endless_output"),
-    **_one("resources/deaf_to_signals", has_outlasted, wall_s=0.5),
-    **_one("resources/stopped", has_outlasted, wall_s=0.5),
-    **_one("resources/stream_held_open", has_outlasted, wall_s=0.5),
+    **_make_entry("resources/deaf_to_signals", has_outlasted, wall_s=0.5),
+    **_make_entry("resources/stopped", has_outlasted, wall_s=0.5),
+    **_make_entry("resources/stream_held_open", has_outlasted, wall_s=0.5),
     **_each("resources", leave, "child_in_a_session_of_its_own", "child_without_a_trace"),
 }
 NETWORK = {

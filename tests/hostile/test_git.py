@@ -150,15 +150,15 @@ def program(tmp_path: Path, marks: Path) -> Path:
 def repo(tmp_path: Path) -> Path:
     """Two branches that changed the same file in different places."""
     lines = "".join(f"{number}\n" for number in range(20))
-    made = make_repo(tmp_path / "repo", {"a.py": lines, "b.py": "b = 1\n"})
-    git(made, "branch", "dev")
-    write(made, {"a.py": "top\n" + lines})
-    git(made, "commit", "-qam", "Top")
-    git(made, "checkout", "-q", "dev")
-    write(made, {"a.py": lines + "end\n"})
-    git(made, "commit", "-qam", "End")
-    git(made, "checkout", "-q", "main")
-    return made
+    repository = make_repo(tmp_path / "repo", {"a.py": lines, "b.py": "b = 1\n"})
+    git(repository, "branch", "dev")
+    write(repository, {"a.py": "top\n" + lines})
+    git(repository, "commit", "-qam", "Top")
+    git(repository, "checkout", "-q", "dev")
+    write(repository, {"a.py": lines + "end\n"})
+    git(repository, "commit", "-qam", "End")
+    git(repository, "checkout", "-q", "main")
+    return repository
 
 
 NAIVE = (
@@ -181,18 +181,18 @@ def works(bench: Bench, repo: Path) -> Iterator[str]:
     where = bench.git.open(str(repo), "dev", 7, "x", bench.now)
     yield "open"
     where.tree.read("a.py")
-    made = bench.git.commit(where, where.base, {"b.py": "b = 3\n", ".hidden": "x\n"}, message())
-    assert made
+    commit = bench.git.commit(where, where.base, {"b.py": "b = 3\n", ".hidden": "x\n"}, message())
+    assert commit
     yield "commit"
     other = bench.git.open(str(repo), "main", 8, "y", bench.now)
-    bench.git.rebase(other, made, other.base)
+    bench.git.rebase(other, commit, other.base)
     yield "rebase"
-    bench.git.advance(where, made, where.base)
-    bench.git.note(str(repo), made.id, "evidence")
+    bench.git.advance(where, commit, where.base)
+    bench.git.note(str(repo), commit.id, "evidence")
     bench.git.recent_commits(str(repo), 5)
     bench.git.find_commit(where, 7)
     yield "look"
-    bench.git.push(where, made.branch)
+    bench.git.push(where, commit.branch)
     bench.git.close()
     yield "push"
 

@@ -101,8 +101,8 @@ def test_no_door_takes_a_repository(name: str, tmp_path: Path) -> None:
             parse_spec({"description": "x", field: change})
     with pytest.raises(SandboxError):
         packing.pack((path, text.encode()) for path, text in change.items())
-    for kept in (take(change, {}), dict(test_config.sift(change, base=lambda _: None, given={}).kept)):
-        assert git_folder(kept, kept) is None
+    for accepted in (take(change, {}), dict(test_config.sift(change, base=lambda _: None, given={}).staged)):
+        assert git_folder(accepted, accepted) is None
     bench, repo = Bench(tmp_path / "bench"), make_repo(tmp_path / "repo")
     where = bench.git.open(str(repo), None, 7, "x")
     with pytest.raises(GitError, match="for a repository"):
@@ -116,7 +116,7 @@ def test_a_part_that_completes_what_is_there_is_refused_at_each_door(last: str, 
     change = {last: HEAD, "a.py": "x = 1\n"}
     assert list(take(change, base)) == ["a.py"]
     sifted = test_config.sift(change, base=base.get, given={}, present=base)
-    assert (list(sifted.kept), list(sifted.dropped)) == (["a.py"], [last])
+    assert (list(sifted.staged), list(sifted.dropped)) == (["a.py"], [last])
     bench, repo = Bench(tmp_path / "bench"), make_repo(tmp_path / "repo", base)
     where = bench.git.open(str(repo), None, 7, "x")
     with pytest.raises(GitError, match="'docs'"):
@@ -135,11 +135,11 @@ def test_tries_that_each_plant_a_part_do_not_add_up(tmp_path: Path) -> None:
 def test_two_changes_that_make_a_repository_together_do_not_merge(tmp_path: Path, marks: Path) -> None:
     bench, repo = Bench(tmp_path / "bench"), make_repo(tmp_path / "repo")
     where = bench.git.open(str(repo), None, 7, "x")
-    whole = plant(marks)
-    change = {path: whole.pop(path) for path in sorted(KEPT)}
+    files = plant(marks)
+    change = {path: files.pop(path) for path in sorted(KEPT)}
     mine = bench.git.commit(where, where.base, dict(change), message())
     assert mine
-    write(repo, whole)
+    write(repo, files)
     git(repo, "add", "-A")
     git(repo, "commit", "-qm", "The other half")
     with pytest.raises(MergeConflict, match="'docs' for a repository") as refused:
@@ -149,12 +149,12 @@ def test_two_changes_that_make_a_repository_together_do_not_merge(tmp_path: Path
 
 
 def test_nothing_is_taken_back_that_would_leave_a_repository(tmp_path: Path, marks: Path) -> None:
-    whole = plant(marks)
-    repo = make_repo(tmp_path / "repo", {"docs/HEAD": whole.pop("docs/HEAD"), "a.py": ""})
+    files = plant(marks)
+    repo = make_repo(tmp_path / "repo", {"docs/HEAD": files.pop("docs/HEAD"), "a.py": ""})
     git(repo, "rm", "-q", "docs/HEAD")
     git(repo, "commit", "-qm", "Take out one half")
     taken_out = git(repo, "rev-parse", "main")
-    write(repo, whole)
+    write(repo, files)
     git(repo, "add", "-A")
     git(repo, "commit", "-qm", "Put in the other")
     bench = Bench(tmp_path / "bench")

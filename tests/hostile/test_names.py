@@ -40,8 +40,8 @@ def steers_git(root: Path, name: str) -> bool:
 def read_as(path: Path) -> bool:
     """Read a name as macOS and Windows do: some characters ignored, no case, ends cut, short names."""
     first = unicodedata.normalize("NFKC", path.parts[0])
-    plain = "".join(c for c in first if c not in IGNORED).casefold().partition(":")[0].rstrip(". ")
-    return plain in {".git", "git~1", ".gitmodules", "gi7eba~1"}
+    folded_name = "".join(c for c in first if c not in IGNORED).casefold().partition(":")[0].rstrip(". ")
+    return folded_name in {".git", "git~1", ".gitmodules", "gi7eba~1"}
 
 
 def misleads(root: Path, name: str) -> bool:
@@ -160,7 +160,7 @@ def assert_refused(change: dict[str, str], folder: Path) -> None:
             parse_spec({"description": "x", field: change})
     with pytest.raises(SandboxError):
         packing.pack((path, text.encode()) for path, text in change.items())
-    assert not test_config.sift(change, base=lambda _: None, given={}).kept
+    assert not test_config.sift(change, base=lambda _: None, given={}).staged
     assert not [path for path in take_from_a_model(change) if path_fault(path)]
     bench, repo = Bench(folder / "bench"), make_repo(folder / "repo")
     where = bench.git.open(str(repo), None, 7, "x")

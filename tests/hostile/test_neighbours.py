@@ -26,21 +26,21 @@ _BARE: dict[str, tuple[bool, bool]] = {}
 
 async def find(name: str, run: Run) -> tuple[bool, bool]:
     """Tell whether a secret of one job came out of another that ran beside it, and out of one that ran after it."""
-    with host("", bait=False) as made:
-        _, beside = both = await asyncio.gather(run(made, name, "hold"), run(made, name, "seek"))
-        after = await run(made, name, "find")
+    with host("", bait=False) as bait_host:
+        _, beside = both = await asyncio.gather(run(bait_host, name, "hold"), run(bait_host, name, "seek"))
+        after = await run(bait_host, name, "find")
         for result in (*both, after):
-            assert start(made, result), result
-        secret = made.secret.encode()
+            assert start(bait_host, result), result
+        secret = bait_host.secret.encode()
         return secret in beside.stdout, secret in after.stdout
 
 
 def inside(sandbox: Sandbox) -> Run:
-    return lambda made, name, step: run_inside(sandbox, made, name, LIMITS, step)
+    return lambda bait_host, name, step: run_inside(sandbox, bait_host, name, LIMITS, step)
 
 
-async def bare(made: Host, name: str, step: str) -> SandboxResult:
-    return await run_bare(made, name, LIMITS, step)
+async def bare(bait_host: Host, name: str, step: str) -> SandboxResult:
+    return await run_bare(bait_host, name, LIMITS, step)
 
 
 @pytest.mark.parametrize("name", LEFTOVERS)
@@ -64,7 +64,7 @@ async def test_a_job_cannot_end_another_nor_what_keeps_the_jobs(sandbox: Sandbox
 async def has_survived(run: Run, *, alone: bool) -> bool:
     """Tell whether a job came to its end beside one that ends what it can."""
     with host("", bait=False) as victim, host("", bait=False) as killer:
-        killer.told |= {"prey": victim.mark, "alone": "yes" if alone else "no"}
+        killer.facts |= {"prey": victim.mark, "alone": "yes" if alone else "no"}
         lives, kills = await asyncio.gather(
             run(victim, "neighbours/victim", "attack"), run(killer, "neighbours/killer", "attack")
         )
@@ -89,7 +89,7 @@ async def test_a_job_that_hoards_the_kernels_watches_changes_no_verdict(sandbox:
         )
 
     with host("", bait=False) as hoarder:
-        hoarder.told["hold_s"] = "60"
+        hoarder.facts["hold_s"] = "60"
         hoards = asyncio.create_task(run_inside(sandbox, hoarder, "neighbours/hoarder", replace(LIMITS, wall_s=60)))
         while len(await asyncio.to_thread(mark_file, hoarder.mark)) < 4 and not hoards.done():  # noqa: ASYNC110 (no event)
             await asyncio.sleep(0.02)

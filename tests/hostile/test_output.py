@@ -109,14 +109,14 @@ async def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Ver
         change = {"solution.py": "def one():\n    return 2\n"}
         return await runner.judge(SuiteJob(base=TextTree(), change=change, given={"test_a.py": suite(part)}))
 
-    found = await asyncio.gather(*map(judged, parts))
-    return {name: verdict for part, verdict in zip(parts, found, strict=True) for name in part}
+    part_verdicts = await asyncio.gather(*map(judged, parts))
+    return {name: verdict for part, verdict in zip(parts, part_verdicts, strict=True) for name in part}
 
 
 def read_words(name: str, verdict: Verdict) -> str:
     """All that the verdict says of one test."""
-    failure = next(one for one in verdict.failures if one.id.endswith(f"::test_{name}"))
-    result = next(one for one in verdict.results if one.id == failure.id)
+    failure = next(candidate for candidate in verdict.failures if candidate.id.endswith(f"::test_{name}"))
+    result = next(candidate for candidate in verdict.results if candidate.id == failure.id)
     return "\n".join((failure.message, failure.output, failure.frame, failure.kind, result.message))
 
 
@@ -124,15 +124,15 @@ def read_words(name: str, verdict: Verdict) -> str:
 def test_what_is_printed_and_raised_harms_nobody_who_shows_it(
     name: str, verdicts: Mapping[str, Verdict], tmp_path: Path
 ) -> None:
-    output, said = OUTPUTS[name], read_words(name, verdicts[name])
+    output, words = OUTPUTS[name], read_words(name, verdicts[name])
     assert output.harm(output.raw.decode("utf-8", "replace")), "whoever shows it as it is comes to no harm"
-    assert len(said) > 10
-    assert not is_obeyed_by_a_terminal(said)
-    assert not tells_a_secret(said)
-    assert not is_endless(said)
-    assert not makes_a_record(said)
-    assert not is_markup(page(said))
-    assert not ends_its_quotation_in(text.quote("output", said))
+    assert len(words) > 10
+    assert not is_obeyed_by_a_terminal(words)
+    assert not tells_a_secret(words)
+    assert not is_endless(words)
+    assert not makes_a_record(words)
+    assert not is_markup(page(words))
+    assert not ends_its_quotation_in(text.quote("output", words))
     line = log(output.raw.decode("utf-8", "replace"), tmp_path)
     assert not is_obeyed_by_a_terminal(line.rstrip("\n"))
     assert not tells_a_secret(line)
@@ -165,7 +165,7 @@ def log(text: str, folder: Path) -> str:
 
 
 def test_the_model_hears_of_it_without_what_it_must_not_hear(verdicts: Mapping[str, Verdict]) -> None:
-    told = [feedback.shape(verdict, max_tokens=20_000) for verdict in verdicts.values()]
-    assert any(MASK in text for text in told)
-    assert not any(map(is_obeyed_by_a_terminal, told))
-    assert not any(map(tells_a_secret, told))
+    texts = [feedback.shape(verdict, max_tokens=20_000) for verdict in verdicts.values()]
+    assert any(MASK in text for text in texts)
+    assert not any(map(is_obeyed_by_a_terminal, texts))
+    assert not any(map(tells_a_secret, texts))

@@ -43,16 +43,16 @@ def command() -> tuple[str, ...]:
 
 
 def bare(port: int) -> str:
-    told = json.dumps({"port": port}).encode()
-    return subprocess.run(command(), input=told, capture_output=True, check=False, timeout=60).stdout.decode()
+    payload = json.dumps({"port": port}).encode()
+    return subprocess.run(command(), input=payload, capture_output=True, check=False, timeout=60).stdout.decode()
 
 
 async def inside(name: str, port: int) -> str:
     with open_folder() as folder:
         async with open_it(name, folder) as sandbox:
             limits = SandboxLimits(wall_s=30)
-            told = json.dumps({"port": port}).encode()
-            job = SandboxJob(argv=command(), mounts=tuple(runtime().mounts), stdin=told, limits=limits)
+            payload = json.dumps({"port": port}).encode()
+            job = SandboxJob(argv=command(), mounts=tuple(runtime().mounts), stdin=payload, limits=limits)
             return (await sandbox.run(job)).stdout.decode()
 
 
@@ -60,13 +60,13 @@ async def inside(name: str, port: int) -> str:
 async def test_the_settings_are_not_changed_from_inside_of_a_sandbox(name: str, tmp_path: Path) -> None:
     with settings_served(tmp_path / "home", CONFIG) as rig:
         port = rig.client.host.port
-        said = await inside(name, port)
-        assert (said.startswith("alive"), "\n200" in said, rig.page) == (True, False, None)
+        output = await inside(name, port)
+        assert (output.startswith("alive"), "\n200" in output, rig.page) == (True, False, None)
         assert "\n200" in await asyncio.to_thread(bare, port), "the program cannot do what it is to be kept from"
         assert rig.page == {"worker_count": 64}
 
 
 async def test_where_nothing_is_isolated_the_token_stands_in_the_way(tmp_path: Path) -> None:
     with settings_served(tmp_path / "home", CONFIG, Listen(port=0, token="long-and-random", exposed=True)) as rig:
-        said = await inside("process", rig.client.host.port)
-        assert ("401" in said, "\n200" in said, rig.page) == (True, False, None)
+        output = await inside("process", rig.client.host.port)
+        assert ("401" in output, "\n200" in output, rig.page) == (True, False, None)

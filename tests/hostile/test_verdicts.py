@@ -95,7 +95,7 @@ async def test_a_right_answer_passes(name: str, runner: SuiteRunner) -> None:
 
 
 def test_every_class_has_its_forgeries() -> None:
-    counts = {kind: sum(one.kind is kind for one in FORGERIES.values()) for kind in Kind}
+    counts = {kind: sum(forgery.kind is kind for forgery in FORGERIES.values()) for kind in Kind}
     assert min(counts.values()) >= 8, counts
-    assert sum(one.language == "javascript" for one in FORGERIES.values()) >= 25
-    assert all(one.suite.honest != one.files for one in FORGERIES.values())
+    assert sum(forgery.language == "javascript" for forgery in FORGERIES.values()) >= 25
+    assert all(forgery.suite.honest != forgery.files for forgery in FORGERIES.values())

@@ -56,7 +56,7 @@ class Site:
     def state(self) -> DaemonState:
         return self.store.queue.pause_state().state
 
-    def told(self) -> int:
+    def count_checkpoints(self) -> int:
         self.store.events.catch_up().result()
         return sum(event.kind is Kind.CHECKPOINT for event in self.store.events.last(200))
 
@@ -84,7 +84,7 @@ async def test_it_holds_tasks_back_reports_and_waits_until_resumed(site: Site) -
     site.clocks.pass_s(WEEK_S)
     await checkpoint.look()
     assert site.spans == [(begun, begun + WEEK)]
-    assert (site.state(), site.told(), checkpoint.due_at()) == (DaemonState.CHECKPOINT, 1, None)
+    assert (site.state(), site.count_checkpoints(), checkpoint.due_at()) == (DaemonState.CHECKPOINT, 1, None)
     assert site.store.queue.pause_state().reason == "checkpoint: 0 landed; 2026-W45.md is written"
     site.store.queue.submit(parse_spec({"description": "later"})).result()
     assert site.store.queue.claim("worker-1").result() is None
@@ -169,7 +169,7 @@ async def test_a_resume_meanwhile_lets_tasks_go_on_and_the_report_is_written_all
     site.store.queue.finish(task.id, task.fence, Ending.COMMITTED).result()
     await checkpoint.look()
     await checkpoint.look()
-    assert (site.state(), len(site.spans), site.told()) == (DaemonState.RUNNING, 1, 1)
+    assert (site.state(), len(site.spans), site.count_checkpoints()) == (DaemonState.RUNNING, 1, 1)
     assert checkpoint.due_at() == site.clocks() + WEEK
 
 
@@ -215,12 +215,12 @@ async def test_killed_while_it_writes_the_report_it_is_written_again_for_the_sam
         with pytest.raises(Killed):
             await site.checkpoint().look()
     site.die = lambda: None
-    assert (site.told(), site.state()) == (0, DaemonState.CHECKPOINT)
+    assert (site.count_checkpoints(), site.state()) == (0, DaemonState.CHECKPOINT)
     site.clocks.pass_s(60)
     await site.checkpoint().look()
     assert len(set(site.spans)) == 1
     await site.checkpoint().look()
-    assert (len(site.spans), site.told()) == (4, 1)
+    assert (len(site.spans), site.count_checkpoints()) == (4, 1)
 
 
 async def test_killed_after_each_write_it_goes_on_as_if_nothing_had_been(site: Site) -> None:
@@ -235,7 +235,7 @@ async def test_killed_after_each_write_it_goes_on_as_if_nothing_had_been(site: S
     await site.checkpoint().look()
     await site.checkpoint().look()
     assert site.spans == [(begun, begun + WEEK)]
-    assert (site.told(), site.store.queue.pause_state().has(PauseSource.CHECKPOINT)) == (1, True)
+    assert (site.count_checkpoints(), site.store.queue.pause_state().has(PauseSource.CHECKPOINT)) == (1, True)
 
 
 async def test_after_a_clock_was_set_back_beyond_the_last_report_the_next_one_begins_with_the_new_count(
@@ -279,4 +279,4 @@ async def test_a_report_that_cannot_be_written_is_tried_again(site: Site) -> Non
     site.die = lambda: None
     site.clocks.pass_s(60)
     await checkpoint.look()
-    assert (site.told(), len(set(site.spans))) == (1, 1)
+    assert (site.count_checkpoints(), len(set(site.spans))) == (1, 1)

@@ -192,9 +192,9 @@ def test_the_next_checkpoint_follows_a_clock_that_is_set(machine: Machine, by_s:
         machine.clocks.set_by_s(by_s)
         assert not watch.steady(), "a checkpoint may look before the watch does"
         look(watch)
-        kept = checkpoints.read(store.db.reader())
-        assert kept.counts_from == machine.clocks() - timedelta(days=1)
-        assert kept.last == HandClocks()(), "the next report has what no report had"
+        record = checkpoints.read(store.db.reader())
+        assert record.counts_from == machine.clocks() - timedelta(days=1)
+        assert record.last == HandClocks()(), "the next report has what no report had"
 
 
 def test_sleep_counts_for_the_next_checkpoint(machine: Machine) -> None:

@@ -95,8 +95,8 @@ def test_the_battery_holds_tasks_back_only_where_it_is_drawn_from(
 
 
 def test_this_machine_can_be_asked_for_its_battery() -> None:
-    found = battery_of_this_machine()
-    assert found is None or found.power_plugged in {True, False, None}
+    battery = battery_of_this_machine()
+    assert battery is None or battery.power_plugged in {True, False, None}
 
 
 # Review debt

@@ -21,10 +21,10 @@ NEVER_FREE_MB = 1e9
 class Bench:
     """A guard over one place, and how often room was made."""
 
-    def __init__(self, store: Store, place: Path) -> None:
-        self.store, self.reserve_mb, self.made = store, 0.0, 0
+    def __init__(self, store: Store, folder: Path) -> None:
+        self.store, self.reserve_mb, self.cleanup_count = store, 0.0, 0
         self.guard = DiskGuard(
-            {"the database": place},
+            {"the database": folder},
             reserve_mb=lambda: self.reserve_mb,
             free_space=self._free_space,
             queue=store.queue,
@@ -32,14 +32,14 @@ class Bench:
         )
 
     async def _free_space(self) -> None:
-        self.made += 1
+        self.cleanup_count += 1
 
     @property
     def holds(self) -> str:
-        found = [hold.reason for hold in self.store.queue.pause_state().reasons if hold.source is PauseSource.DISK]
-        return found[0] if found else ""
+        reasons = [hold.reason for hold in self.store.queue.pause_state().reasons if hold.source is PauseSource.DISK]
+        return reasons[0] if reasons else ""
 
-    def told(self) -> list[Event]:
+    def list_events(self) -> list[Event]:
         self.store.db.write(lambda _: None).result()
         return [event for event in self.store.events.last(50) if event.kind is Kind.DISK_LOW]
 
@@ -58,7 +58,7 @@ def bench(store: Store, tmp_path: Path) -> Bench:
 async def test_with_room_nothing_is_held_back(bench: Bench) -> None:
     bench.reserve_mb = 1
     await bench.guard.look()
-    assert (bench.holds, bench.made, bench.told()) == ("", 0, [])
+    assert (bench.holds, bench.cleanup_count, bench.list_events()) == ("", 0, [])
 
 
 async def test_without_room_no_task_is_begun_and_it_is_told_once(bench: Bench, tmp_path: Path) -> None:
@@ -66,11 +66,11 @@ async def test_without_room_no_task_is_begun_and_it_is_told_once(bench: Bench, t
     for _ in range(3):
         await bench.guard.look()
     assert f"MB are free for the database ({tmp_path}), less than disk_reserve_mb (1000000000)" in bench.holds
-    (event,) = bench.told()
+    (event,) = bench.list_events()
     assert event.level is Level.ERROR
     assert event.data["place"] == "the database"
     assert event.data["free_mb"] == pytest.approx(shutil.disk_usage(tmp_path).free / 2**20, rel=0.5)
-    assert bench.made == 1
+    assert bench.cleanup_count == 1
     assert bench.store.queue.pause_state().paused
 
 
@@ -98,16 +98,16 @@ async def test_a_restart_lets_go_of_what_an_earlier_daemon_held(bench: Bench, st
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A real file system of 64 MB."""
-    place = tmp_path / "small"
-    place.mkdir()
+    folder = tmp_path / "small"
+    folder.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(place)], capture_output=True, text=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)], capture_output=True, text=True, check=False
     )
     if mounted.returncode:
         assert os.geteuid(), f"root may mount: {mounted.stderr}"
         pytest.skip("only root may mount; the other tests ask for more than any disk has")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
 
 
 async def test_work_goes_on_when_there_is_clearly_more_room_than_the_reserve(store: Store, small_disk: Path) -> None:
@@ -118,4 +118,4 @@ async def test_work_goes_on_when_there_is_clearly_more_room_than_the_reserve(sto
         fill.write_bytes(bytes(size_mb << 20))
         await bench.guard.look()
         assert bool(bench.holds) == holds, f"{size_mb} of 64 MB are full"
-    assert len(bench.told()) == 2
+    assert len(bench.list_events()) == 2

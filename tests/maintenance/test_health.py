@@ -74,8 +74,8 @@ async def test_the_watchdog_is_fed_while_all_is_well_and_then_no_more(tmp_path: 
         watchdog = Watchdog(link, 0.03, faults=lambda: faults, describe=lambda: "running")
         running = asyncio.create_task(watchdog.run())
         loop = asyncio.get_running_loop()
-        said = [(await loop.sock_recv(heard, 100)).decode() for _ in range(4)]
-        assert said == ["WATCHDOG=1", "STATUS=running", "WATCHDOG=1", "WATCHDOG=1"]
+        messages = [(await loop.sock_recv(heard, 100)).decode() for _ in range(4)]
+        assert messages == ["WATCHDOG=1", "STATUS=running", "WATCHDOG=1", "WATCHDOG=1"]
         faults.append("the workers have ended")
         while (await loop.sock_recv(heard, 100)).decode() == "WATCHDOG=1":
             pass
@@ -84,8 +84,8 @@ async def test_the_watchdog_is_fed_while_all_is_well_and_then_no_more(tmp_path: 
         watchdog.look()
         faults.clear()
         watchdog.look()
-        said = [(await loop.sock_recv(heard, 100)).decode() for _ in range(2)]
-        assert said == ["WATCHDOG=1", "STATUS=running"], "a status is told when it changes"
+        messages = [(await loop.sock_recv(heard, 100)).decode() for _ in range(2)]
+        assert messages == ["WATCHDOG=1", "STATUS=running"], "a status is told when it changes"
 
 
 async def test_where_nobody_listens_nothing_runs() -> None:

@@ -41,11 +41,11 @@ def test_a_second_process_is_refused_and_told_who_holds_it_since_when(tmp_path: 
         with pytest.raises(AlreadyRunning) as refused, InstanceLock(lock):
             pass
         assert is_held(lock)
-        said = str(refused.value)
-        assert f"process {pid} (" in said
-        assert "nightshift.maintenance.instance_lock" in said, "its command line"
-        assert "since 2" in said
-        assert str(lock) in said
+        message = str(refused.value)
+        assert f"process {pid} (" in message
+        assert "nightshift.maintenance.instance_lock" in message, "its command line"
+        assert "since 2" in message
+        assert str(lock) in message
     with InstanceLock(lock):
         assert json.loads(lock.read_text())["pid"]
 

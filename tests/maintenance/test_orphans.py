@@ -88,7 +88,7 @@ def test_drafts_of_dead_processes_go_and_all_else_stays(home: Places, dead: int)
     young = state / f".new.{os.getpid()}"
     young.write_text("x")
     os.utime(young, (time.time() + 60,) * 2)
-    kept = [
+    remaining = [
         old(state / "token"),
         old(state / f".port.{os.getppid()}"),  # somebody alive, such as a `verify` of this home
         old(folder / f".notes.{dead}"),  # in the owner's folder, under no name of ours
@@ -98,7 +98,7 @@ def test_drafts_of_dead_processes_go_and_all_else_stays(home: Places, dead: int)
     ]
     event = orphans.sweep(home).event
     assert not any(path.exists() for path in gone)
-    assert all(path.exists() for path in kept)
+    assert all(path.exists() for path in remaining)
     assert event is not None
     assert (event.kind, event.level) == (Kind.ORPHANS_SWEPT, Level.INFO)
     assert event.message == "swept what a daemon left that died: 7 drafts"
@@ -116,15 +116,15 @@ def test_a_port_that_nobody_listens_on_is_forgotten(home: Places) -> None:
 def test_temporary_files_of_the_living_and_of_others_stay(tmp_path: Path, dead: int) -> None:
     gone = tmp_path / f"nightshift-wheels-{dead}-abc"
     (gone / "below").mkdir(parents=True)
-    kept = [
+    remaining = [
         tmp_path / f"nightshift-wheels-{os.getpid()}-abc",
         tmp_path / f"other-{dead}-abc",
         tmp_path / "nightshift-x",
     ]
-    for path in kept:
+    for path in remaining:
         path.write_text("x")
     assert of_sandbox.sweep_temporary(tmp_path) == [gone]
-    assert all(path.exists() for path in kept)
+    assert all(path.exists() for path in remaining)
     assert of_sandbox.prefix("probe") == f"nightshift-probe-{os.getpid()}-"
 
 
@@ -154,9 +154,9 @@ def test_locks_of_a_killed_git_go_and_work_goes_on(home: Places, workspace: Path
     assert [path.name for path in workspace.rglob("*.lock")] == ["shallow.lock"]
     manager = make_manager(home)
     where = manager.open(None, None, 2, "x")
-    made = manager.commit(where, where.base, {"a.py": "1\n"}, CommitMessage(subject="x", trailers={"Task": "2"}))
-    assert made
-    assert manager.advance(where, made, where.base)
+    commit = manager.commit(where, where.base, {"a.py": "1\n"}, CommitMessage(subject="x", trailers={"Task": "2"}))
+    assert commit
+    assert manager.advance(where, commit, where.base)
     manager.close()
 
 
@@ -230,15 +230,15 @@ asyncio.run(box.run(SandboxJob(argv=("/bin/sh", "-c", script))))
 
 def mark_file(mark: str) -> list[int]:
     """The processes that sleep for just so long."""
-    found = []
+    pids = []
     for path in Path("/proc").iterdir():
         if path.name.isdigit():
             try:
                 if (path / "cmdline").read_bytes().split(b"\0")[:2] == [b"sleep", mark.encode()]:
-                    found.append(int(path.name))
+                    pids.append(int(path.name))
             except OSError:
                 continue
-    return found
+    return pids
 
 
 def until(mark: str, wanted: int) -> None:

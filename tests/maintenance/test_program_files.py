@@ -31,7 +31,7 @@ def pull(package: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (pull, "1 files of the program were exchanged"),
         (lambda package: (package / "agent" / "machine.py").write_text("FIRST = 3\n"), "were exchanged"),
@@ -44,10 +44,10 @@ def pull(package: Path) -> None:
         (lambda package: (package / "agent" / "machine.pyc").write_text("x"), ""),
     ],
 )
-def test_an_exchange_is_noticed(package: Path, change: Callable[[Path], object], said: str) -> None:
+def test_an_exchange_is_noticed(package: Path, change: Callable[[Path], object], message: str) -> None:
     files = ProgramFiles(package, needed=[package.parent / "runner"])
     assert files.find_change() == ""
     change(package)
-    assert said in files.find_change() if said else files.find_change() == ""
-    if said:
+    assert message in files.find_change() if message else files.find_change() == ""
+    if message:
         assert "restart" in files.find_change()

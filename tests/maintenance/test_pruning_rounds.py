@@ -53,8 +53,8 @@ def noise(number: int) -> str:
 
 def finish(store: Store, text: str = "x", ending: Ending | None = Ending.COMMITTED) -> Task:
     """A task with one step and one call, ended unless `ending` is None."""
-    made = store.queue.submit(TaskSpec(description="x")).result()
-    task = store.queue.claim("w", only=made.task_id).result()
+    submission = store.queue.submit(TaskSpec(description="x")).result()
+    task = store.queue.claim("w", only=submission.task_id).result()
     assert task is not None
     request = ModelRequest(
         phase=Phase.CODING,
@@ -126,11 +126,11 @@ async def test_events_go_later_than_work_and_never_those_of_a_report_to_come(sto
         read_stored(store)
         await rounds.run()
     assert store.events.after(0, limit=1)[0].id > first.id
-    kept = [event.kind for event in store.events.after(0, limit=50)]
-    assert kept.count(Kind.STATE_SAVED) == 3  # 18, 9 and 0 days old: one of them before `since` would have gone
-    said = pruning.events_pruned(store.db.reader())
-    assert said is not None
-    assert (said.setting, said.before) == ("keep_events_days", since)
+    kinds = [event.kind for event in store.events.after(0, limit=50)]
+    assert kinds.count(Kind.STATE_SAVED) == 3  # 18, 9 and 0 days old: one of them before `since` would have gone
+    record = pruning.events_pruned(store.db.reader())
+    assert record is not None
+    assert (record.setting, record.before) == ("keep_events_days", since)
 
 
 async def test_nothing_goes_by_age_while_the_clock_is_in_doubt(store: Store) -> None:
@@ -196,13 +196,13 @@ async def test_events_give_way_too_when_work_is_not_enough(store: Store) -> None
         store.clock.advance(DAY_S)
     await pruner(store, database_mb=1).run()
     assert pruning.size(store.db.reader()).used <= 1 << 20
-    said = pruning.events_pruned(store.db.reader())
-    assert said is not None
-    assert said.setting == "database_max_mb"
+    record = pruning.events_pruned(store.db.reader())
+    assert record is not None
+    assert record.setting == "database_max_mb"
     (first,) = store.events.after(0, limit=1)
     assert first.at is not None
-    assert said.before is not None
-    assert said.before <= first.at
+    assert record.before is not None
+    assert record.before <= first.at
 
 
 async def test_others_write_while_a_round_goes_on(store: Store) -> None:

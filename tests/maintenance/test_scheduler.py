@@ -26,7 +26,7 @@ async def keep(
     settle: bool = True,
 ) -> list[Event]:
     """Run the jobs for so many simulated seconds; the events."""
-    clocks, told = HandClocks(), list[Event]()
+    clocks, events = HandClocks(), list[Event]()
     end = clocks.monotonic() + for_s
 
     async def sleep(seconds: float) -> None:
@@ -40,10 +40,10 @@ async def keep(
         if before_each:
             await before_each(clocks.monotonic())
 
-    scheduler = Scheduler(jobs, told.append, monotonic=clocks.monotonic, sleep=sleep)
+    scheduler = Scheduler(jobs, events.append, monotonic=clocks.monotonic, sleep=sleep)
     with pytest.raises(End):
         await scheduler.run()
-    return told
+    return events
 
 
 async def test_each_chore_comes_at_its_own_pace() -> None:
@@ -70,14 +70,14 @@ async def test_a_chore_that_fails_is_named_and_ends_nothing() -> None:
     async def fine() -> None:
         done["fine"] += 1
 
-    told = await keep(
+    events = await keep(
         [PeriodicJob(name="packing", every_s=60, run=broken), PeriodicJob(name="fine", every_s=60, run=fine)], 600
     )
     assert done == {"broken": 11, "fine": 11}
-    assert [(event.kind, event.level, event.message) for event in told] == [
+    assert [(event.kind, event.level, event.message) for event in events] == [
         (Kind.WORKER_ERROR, Level.ERROR, "packing: ValueError: no such thing")
     ]
-    assert told[0].data["chore"] == "packing"
+    assert events[0].data["chore"] == "packing"
 
 
 async def test_a_failure_is_told_again_after_it_went_well_in_between() -> None:
@@ -87,8 +87,8 @@ async def test_a_failure_is_told_again_after_it_went_well_in_between() -> None:
         if next(turns):
             raise OSError("full")
 
-    told = await keep([PeriodicJob(name="shaky", every_s=60, run=shaky)], 5 * 60)
-    assert [event.message for event in told] == ["shaky: OSError: full"] * 2
+    events = await keep([PeriodicJob(name="shaky", every_s=60, run=shaky)], 5 * 60)
+    assert [event.message for event in events] == ["shaky: OSError: full"] * 2
 
 
 async def test_a_chore_that_fails_in_ever_new_words_does_not_flood_the_log() -> None:
@@ -97,8 +97,8 @@ async def test_a_chore_that_fails_in_ever_new_words_does_not_flood_the_log() -> 
     async def shaky() -> None:
         raise OSError(f"draft {next(words)} cannot be written")
 
-    told = await keep([PeriodicJob(name="shaky", every_s=2, run=shaky)], 3600)
-    assert len(told) == 7
+    events = await keep([PeriodicJob(name="shaky", every_s=2, run=shaky)], 3600)
+    assert len(events) == 7
 
 
 async def test_a_long_chore_keeps_no_other_waiting_and_is_not_begun_twice() -> None:

@@ -31,8 +31,8 @@ def test_each_message_is_one_datagram(tmp_path: Path, kind: str) -> None:
             tell()
         link.status("running,\n2 of 3 busy")
         assert link.listens
-        said = [heard.recv(4096).decode() for _ in range(4)]
-        assert said == ["READY=1", "STOPPING=1", "WATCHDOG=1", "STATUS=running, 2 of 3 busy"]
+        messages = [heard.recv(4096).decode() for _ in range(4)]
+        assert messages == ["READY=1", "STOPPING=1", "WATCHDOG=1", "STATUS=running, 2 of 3 busy"]
 
 
 def test_a_reload_bears_its_time_so_that_the_manager_can_tell_it_from_an_earlier_one(tmp_path: Path) -> None:

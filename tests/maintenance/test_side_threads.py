@@ -96,11 +96,11 @@ def _answers(port: int) -> bool:
 
 
 async def test_what_ends_by_an_error_is_started_again_and_said(subject: Subject) -> None:
-    told = list[Event]()
-    threads = SideThreads(told.append, lambda: NOW)
+    events = list[Event]()
+    threads = SideThreads(events.append, lambda: NOW)
     threads.add(subject.thread)
     await threads.look()
-    assert (threads.notices, told) == ((), [])
+    assert (threads.notices, events) == ((), [])
     subject.harm()
     assert await asyncio.to_thread(wait_until, lambda: not subject.thread.is_alive())
     await threads.look()
@@ -108,7 +108,7 @@ async def test_what_ends_by_an_error_is_started_again_and_said(subject: Subject)
     assert await asyncio.to_thread(wait_until, subject.works)
     (notice,) = threads.notices
     assert notice.startswith(f"{subject.thread.name} had ended by an error and was started again at 2026-03-20 12:00")
-    assert [event.kind for event in told] == [Kind.WORKER_ERROR]
+    assert [event.kind for event in events] == [Kind.WORKER_ERROR]
 
 
 async def test_what_cannot_be_started_again_is_said(tmp_path: Path) -> None:
@@ -123,8 +123,8 @@ async def test_what_cannot_be_started_again_is_said(tmp_path: Path) -> None:
 
 
 def test_the_log_writer_goes_on_after_any_error(tmp_path: Path) -> None:
-    told, times = list[str](), [NOW]
-    written = FileLog(tmp_path / "logs" / "agent.log", clock=times.pop, report=told.append)
+    messages, times = list[str](), [NOW]
+    written = FileLog(tmp_path / "logs" / "agent.log", clock=times.pop, report=messages.append)
     for message in ("lost", "kept"):
         written([Event(id=1, at=NOW, kind=Kind.COMMITTED, message=message)])
         times.append(NOW)

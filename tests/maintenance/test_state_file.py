@@ -34,7 +34,7 @@ STATUS = DaemonStatus(
 class Site:
     folder: Path
     state: StateStore
-    told: list[Event] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     status: DaemonStatus = STATUS
 
     @property
@@ -42,9 +42,9 @@ class Site:
         return self.folder / "state.json"
 
     def keeper(self) -> StateKeeper:
-        return StateKeeper(self.file, self.state, lambda: self.status, self.told.append, CLOCKS)
+        return StateKeeper(self.file, self.state, lambda: self.status, self.events.append, CLOCKS)
 
-    def kept(self) -> dict[str, object]:
+    def read_state(self) -> dict[str, object]:
         read: dict[str, object] = json.loads(self.file.read_text())
         return read
 
@@ -57,13 +57,13 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 async def test_it_says_what_was_in_flight_and_why_nothing_is_begun(site: Site) -> None:
     await site.keeper().save()
-    kept = site.kept()
-    assert kept["in_flight"] == [
+    state = site.read_state()
+    assert state["in_flight"] == [
         {"task_id": 7, "worker": "worker-1", "attempt": 2, "phase": "CODING", "iteration": 3}
     ]  # fmt: skip
-    assert kept["holds"] == [{"source": "quiet", "reason": "night", "since": "2026-11-02T08:00:00.000000Z"}]
-    assert (kept["state"], kept["pid"], kept["running"], kept["clean"]) == ("running", 42, True, False)
-    assert kept["saved_at"] == "2026-11-02T08:00:00.000000Z"
+    assert state["holds"] == [{"source": "quiet", "reason": "night", "since": "2026-11-02T08:00:00.000000Z"}]
+    assert (state["state"], state["pid"], state["running"], state["clean"]) == ("running", 42, True, False)
+    assert state["saved_at"] == "2026-11-02T08:00:00.000000Z"
 
 
 async def test_it_counts_what_was_done(site: Site) -> None:
@@ -72,10 +72,10 @@ async def test_it_counts_what_was_done(site: Site) -> None:
     )  # fmt: skip
     site.state.record_commit(commit).result()
     await site.keeper().save()
-    totals = site.kept()["totals"]
+    totals = site.read_state()["totals"]
     assert isinstance(totals, dict)
     assert (totals["done"], totals["failed"], totals["commits"], totals["model_calls"]) == (5, 0, 1, 0)
-    assert site.kept()["queue"] == {"queued": 3, "done": 5}
+    assert site.read_state()["queue"] == {"queued": 3, "done": 5}
 
 
 async def test_uptime_and_starts_are_summed_up_over_restarts(site: Site) -> None:
@@ -86,7 +86,7 @@ async def test_uptime_and_starts_are_summed_up_over_restarts(site: Site) -> None
         site.status = replace(STATUS, uptime_s=100.0)
         await keeper.save(clean=run == 1)
         site.status = STATUS
-        assert (site.kept()["starts"], site.kept()["uptime_total_s"]) == (run, 100.0 * run)
+        assert (site.read_state()["starts"], site.read_state()["uptime_total_s"]) == (run, 100.0 * run)
 
 
 async def test_a_stop_is_told_from_a_death(site: Site) -> None:
@@ -98,7 +98,7 @@ async def test_a_stop_is_told_from_a_death(site: Site) -> None:
     assert (before.clean, before.in_flight, before.pid) == (False, (7,), 42)
     site.status = replace(STATUS, state=DaemonState.DRAINING)
     await first.save(clean=True)
-    assert site.kept()["state"] == "stopped"
+    assert site.read_state()["state"] == "stopped"
     before = site.keeper().last_run()
     assert before is not None
     assert before.clean
@@ -107,7 +107,7 @@ async def test_a_stop_is_told_from_a_death(site: Site) -> None:
 @pytest.mark.parametrize("damage", ["", "{", "[]", "null", '{"clean": 1}', "\x00" * 100, '{"a":' * 3000, None])
 async def test_without_the_file_the_database_tells_and_the_log_says_so(site: Site, damage: str | None) -> None:
     await site.keeper().save(clean=True)
-    site.told.clear()
+    site.events.clear()
     if damage is None:
         site.file.unlink()
     else:
@@ -115,7 +115,7 @@ async def test_without_the_file_the_database_tells_and_the_log_says_so(site: Sit
     before = site.keeper().last_run()
     assert before is not None
     assert (before.clean, before.starts) == (True, 1)
-    assert [event.message.partition(";")[2] for event in site.told] == [
+    assert [event.message.partition(";")[2] for event in site.events] == [
         " nothing is lost: the database has all of it"
     ]  # fmt: skip
 

@@ -56,7 +56,7 @@ def solve(
         step = Step(phase=Phase.CODING, outcome=Outcome.OK, state=work)
         store.steps.save_step(task.id, 1, task.fence, step, started_at=store.clock(), duration_s=1).result()
     if commit:
-        made = Commit(
+        entry = Commit(
             task_id=task.id,
             attempt=1,
             repo="w",
@@ -66,7 +66,7 @@ def solve(
             subject="add",
             label="verified",
         )
-        store.state.record_commit(made).result()
+        store.state.record_commit(entry).result()
         store.queue.finish(task.id, task.fence, Ending.COMMITTED, commit=f"{task.id:040}").result()
     return task.id
 

@@ -46,12 +46,12 @@ class Bench:
 
     def land(self, ending: Ending | None = Ending.COMMITTED, *, integrate: bool = True) -> int:
         """A task with its commit, on main or on its branch alone."""
-        made = self.store.queue.submit(TaskSpec(description="do it")).result()
-        task = self.store.queue.claim("w", only=made.task_id).result()
+        submission = self.store.queue.submit(TaskSpec(description="do it")).result()
+        task = self.store.queue.claim("w", only=submission.task_id).result()
         assert task is not None
         where = self.git.open(None, None, task.id, "do it")
-        said = CommitMessage(subject="x", trailers={"Task": str(task.id)})
-        commit = self.git.commit(where, where.base, {f"m{task.id}.py": "x\n"}, said)
+        message = CommitMessage(subject="x", trailers={"Task": str(task.id)})
+        commit = self.git.commit(where, where.base, {f"m{task.id}.py": "x\n"}, message)
         assert commit
         assert not integrate or self.git.advance(where, commit, where.base)
         if ending:
@@ -61,7 +61,7 @@ class Bench:
     def branches(self) -> set[int]:
         return {branch.task_id for branch in self.git.maintenance.branches()}
 
-    def told(self) -> list[Event]:
+    def list_events(self) -> list[Event]:
         self.store.db.write(lambda _: None).result()
         return [event for event in self.store.events.last(500) if event.kind is Kind.PRUNED]
 
@@ -83,10 +83,10 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 async def test_a_workspace_with_little_in_it_is_left_alone(bench: Bench) -> None:
     bench.land()
-    before = bench.git.maintenance.stored()
+    before = bench.git.maintenance.count_objects()
     await bench.chore.run()
-    assert bench.git.maintenance.stored() == before
-    assert bench.told() == []
+    assert bench.git.maintenance.count_objects() == before
+    assert bench.list_events() == []
 
 
 @pytest.mark.parametrize("is_counted", [True, False], ids=["counted before", "not counted yet"])
@@ -105,13 +105,13 @@ async def test_the_workspace_is_packed_by_what_its_loose_objects_take(
     new = NewObjects("sha1", own.reader.tree)
     for _ in range(objects):
         new.add("blob", os.urandom(size))
-    own.store.put(new.made)
+    own.store.put(new.objects)
     bench.quiet = False
     await bench.chore.run()
-    assert (bench.git.maintenance.stored().loose == 0) == is_packed
-    assert [event.data["loose_before"] > objects for event in bench.told()] == [True] * is_packed
+    assert (bench.git.maintenance.count_objects().loose == 0) == is_packed
+    assert [event.data["loose_before"] > objects for event in bench.list_events()] == [True] * is_packed
     await bench.chore.run()
-    assert len(bench.told()) == is_packed, "what was packed counts no more"
+    assert len(bench.list_events()) == is_packed, "what was packed counts no more"
 
 
 async def test_once_a_week_it_is_cleaned_when_nothing_runs(bench: Bench) -> None:
@@ -123,15 +123,15 @@ async def test_once_a_week_it_is_cleaned_when_nothing_runs(bench: Bench) -> None
     young = bench.land()
     bench.quiet = False
     await bench.chore.run()
-    assert bench.told() == []
+    assert bench.list_events() == []
     bench.quiet = True
     await bench.chore.run()
     assert bench.branches() == {unintegrated, waiting, young}
-    assert bench.git.maintenance.stored().loose == 0
-    (event,) = bench.told()
+    assert bench.git.maintenance.count_objects().loose == 0
+    (event,) = bench.list_events()
     assert event.data["branches"] == 2
     await bench.chore.run()
-    assert len(bench.told()) == 1
+    assert len(bench.list_events()) == 1
     for task_id in (old, failed):
         assert git(bench.root / "workspace", "show", f"main:m{task_id}.py") == "x"
 

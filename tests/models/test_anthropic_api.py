@@ -20,9 +20,11 @@ def server() -> WireServer:
 @pytest.fixture
 async def backend(server: WireServer) -> AsyncIterator[AnthropicBackend]:
     with server:
-        made = AnthropicBackend(model=server.model, api_key="sk-ant-1234567890", base_url=server.anthropic_base_url)
-        yield made
-        await made.aclose()
+        new_backend = AnthropicBackend(
+            model=server.model, api_key="sk-ant-1234567890", base_url=server.anthropic_base_url
+        )
+        yield new_backend
+        await new_backend.aclose()
 
 
 def request(*turns: Message, **more: float) -> ModelRequest:

@@ -47,8 +47,8 @@ def test_a_clock_that_was_put_back_makes_no_benchmark_count_more() -> None:
 
 
 def test_the_reason_of_a_route_names_what_the_benchmark_says_beside_what_was_measured() -> None:
-    known = priors([benchmark(BETTER, 14, 20, 12)], NOW)
-    route = decide(PAIR, {"library": {WORSE: _result(1, 4)}}, "library", seed="2", benchmark=known)
+    model_priors = priors([benchmark(BETTER, 14, 20, 12)], NOW)
+    route = decide(PAIR, {"library": {WORSE: _result(1, 4)}}, "library", seed="2", benchmark=model_priors)
     assert route.first == BETTER
     assert f"{BETTER} solved 14 of 20 benchmark items here 12 days ago (counts as 5.2 attempts)" in route.why
     assert f"{WORSE} solved 1 of 4, about" in route.why
@@ -63,12 +63,12 @@ def _result(solved: int, began: int) -> ModelResult:
     )
 
 
-def _move(seed: int, rates: Rates, tasks: int, known: Mapping[str, Prior]) -> bool:
+def _move(seed: int, rates: Rates, tasks: int, model_priors: Mapping[str, Prior]) -> bool:
     """Whether the better one begins most tasks after so many, where a model solves a task at its rate."""
     dice, past, begun = Random(seed), {name: [0, 0] for name in rates}, list[str]()
     for number in range(tasks + LOOKED_AT):
         results = {"library": {name: _result(solved, began) for name, (solved, began) in past.items()}}
-        first = decide(PAIR, results, "library", seed=f"{seed}:{number}", benchmark=known).first
+        first = decide(PAIR, results, "library", seed=f"{seed}:{number}", benchmark=model_priors).first
         past[first][0] += dice.random() < rates[first]
         past[first][1] += 1
         begun.append(first)
@@ -105,8 +105,8 @@ def test_routing_moves_to_the_better_model_within_so_many_tasks_in_nine_of_ten_r
     worse: float, better: float, items: int, tasks: int
 ) -> None:
     rates, runs = {WORSE: worse, BETTER: better}, tiers.examples(1000)
-    known = _mine(rates, items) if items else lambda _seed: {}
-    moved = sum(_move(seed, rates, tasks, known(seed)) for seed in range(runs))
+    make_priors = _mine(rates, items) if items else lambda _seed: {}
+    moved = sum(_move(seed, rates, tasks, make_priors(seed)) for seed in range(runs))
     assert moved >= (0.9 * runs if runs >= 1000 else 0.7 * runs)  # of few runs more may be odd
 
 

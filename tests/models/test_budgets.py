@@ -139,7 +139,7 @@ async def test_money_and_calls_are_reserved_too() -> None:
 def test_no_mix_of_calls_spends_more_than_the_limit(
     limit: int, calls: list[tuple[int, int]], dice: random.Random
 ) -> None:
-    async def one(budget: Budget, prompt: int, reply: int) -> int:
+    async def spend(budget: Budget, prompt: int, reply: int) -> int:
         try:
             async with budget.reserve(need(prompt, reply)) as room:
                 await asyncio.sleep(dice.choice([0, 0.0001]))
@@ -151,7 +151,7 @@ def test_no_mix_of_calls_spends_more_than_the_limit(
 
     async def all_of_them() -> None:
         budget = Budget("x", Spent(), Limits(tokens=limit))
-        used = sum(await asyncio.gather(*(one(budget, *call) for call in calls)))
+        used = sum(await asyncio.gather(*(spend(budget, *call) for call in calls)))
         assert used == budget.spent.tokens <= limit
 
     asyncio.run(all_of_them())
@@ -213,7 +213,7 @@ def test_no_mix_of_calls_spends_more_than_any_budget(
     budget_of = {task: ledger.for_task(task, limits, Spent()) for task in (1, 2, 3)}
     biggest, refused = [0], list[Exception]()
 
-    async def one(call: Asked) -> None:
+    async def make_call(call: Asked) -> None:
         need = CallEstimate(prompt=call.prompt, reply=call.reply, price=PRICE if call.priced else None)
         try:
             async with ledger.reserve(budget_of[call.task], need) as room:
@@ -227,7 +227,7 @@ def test_no_mix_of_calls_spends_more_than_any_budget(
             refused.append(ledger.interruption(error))
 
     async def all_of_them() -> None:
-        await asyncio.wait_for(asyncio.gather(*map(one, asked)), 30)
+        await asyncio.wait_for(asyncio.gather(*map(make_call, asked)), 30)
 
     asyncio.run(all_of_them())
     today, ever = ledger._todays_budget().spent, ledger._total.spent

@@ -45,8 +45,8 @@ class Script(BaseModelHandler):
             on_text(text)
         if not self._ends:
             await asyncio.sleep(10**9)
-        said = "".join(text for _, text in self._script)
-        return Completion(text=said, backend=self.name, model=self.model, **self._counts)
+        full_text = "".join(text for _, text in self._script)
+        return Completion(text=full_text, backend=self.name, model=self.model, **self._counts)
 
 
 def call(backend: BaseModelHandler, **more: Any) -> tuple[Completion | ModelUnavailable, list[Completion], float]:
@@ -88,7 +88,7 @@ def test_silence_and_a_drip_end_and_only_what_was_written_is_paid_for(
     assert isinstance(answer, TimedOut)
     assert says in str(answer)
     assert took_s == after_s
-    assert [bool(one.tokens_out) for one in lost] == [True] * paid
+    assert [bool(spending.tokens_out) for spending in lost] == [True] * paid
 
 
 def test_a_model_of_the_owners_may_take_all_its_minutes_for_the_first_word() -> None:

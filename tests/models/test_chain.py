@@ -73,7 +73,7 @@ def test_settings_make_a_chain(settings: BackendSettings, more: dict[str, Any], 
 
 
 @pytest.mark.parametrize(
-    ("settings", "more", "said"),
+    ("settings", "more", "message"),
     [
         (BARE, {"model_type": "openai"}, "OPENAI_API_KEY"),
         (BARE, {"model_type": "anthropic,gpt4all"}, "ANTHROPIC_API_KEY"),
@@ -83,8 +83,8 @@ def test_settings_make_a_chain(settings: BackendSettings, more: dict[str, Any], 
         (BARE, {"phase_models": {"REVIEW": "anthropic=x"}}, "ANTHROPIC_API_KEY"),
     ],
 )
-def test_what_cannot_be_is_said_with_its_mend(settings: BackendSettings, more: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_what_cannot_be_is_said_with_its_mend(settings: BackendSettings, more: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         chain(settings, **more)
 
 

@@ -28,76 +28,76 @@ def circuit(clock: ManualClock) -> CircuitBreaker:
     return CircuitBreaker(clock, failures=3, pause_s=10, pause_max_s=35)
 
 
-def fail(one: CircuitBreaker, times: int) -> None:
+def fail(breaker: CircuitBreaker, times: int) -> None:
     for _ in range(times):
-        assert one.enter()
-        one.fail()
+        assert breaker.enter()
+        breaker.fail()
 
 
 def test_it_opens_after_failures_in_a_row_only() -> None:
-    one = circuit(ManualClock())
-    fail(one, 2)
-    one.succeed()
-    fail(one, 2)
-    assert one.state == "closed"
-    fail(one, 1)
-    assert one.state == "open"
-    assert not one.enter()
+    breaker = circuit(ManualClock())
+    fail(breaker, 2)
+    breaker.succeed()
+    fail(breaker, 2)
+    assert breaker.state == "closed"
+    fail(breaker, 1)
+    assert breaker.state == "open"
+    assert not breaker.enter()
 
 
 def test_the_pause_doubles_up_to_its_limit_and_success_forgives_all() -> None:
     clock = ManualClock()
-    one = circuit(clock)
-    fail(one, 3)
+    breaker = circuit(clock)
+    fail(breaker, 3)
     for pause_s in (10, 20, 35, 35):
         clock.pass_s(pause_s - 0.1)
-        assert one.state == "open"
+        assert breaker.state == "open"
         clock.pass_s(0.2)
-        assert one.state == "half_open"
-        fail(one, 1)
+        assert breaker.state == "half_open"
+        fail(breaker, 1)
     clock.pass_s(36)
-    assert one.enter()
-    one.succeed()
-    assert one.state == "closed"
-    fail(one, 3)
+    assert breaker.enter()
+    breaker.succeed()
+    assert breaker.state == "closed"
+    fail(breaker, 3)
     clock.pass_s(10.1)
-    assert one.state == "half_open"
+    assert breaker.state == "half_open"
 
 
 def test_half_open_lets_one_through_and_one_that_leaves_makes_room() -> None:
     clock = ManualClock()
-    one = circuit(clock)
-    fail(one, 3)
+    breaker = circuit(clock)
+    fail(breaker, 3)
     clock.pass_s(11)
-    assert one.enter()
-    assert not one.enter()
-    one.leave()
-    assert one.enter()
+    assert breaker.enter()
+    assert not breaker.enter()
+    breaker.leave()
+    assert breaker.enter()
 
 
 def test_a_wait_that_was_asked_for_is_not_shortened() -> None:
     clock = ManualClock()
-    one = circuit(clock)
-    one.open_for(3600)
-    one.open_for(5)
+    breaker = circuit(clock)
+    breaker.open_for(3600)
+    breaker.open_for(5)
     clock.pass_s(3599)
-    assert one.state is CircuitState.OPEN
+    assert breaker.state is CircuitState.OPEN
 
 
 def test_what_its_provider_asked_for_outlives_coming_back_and_the_success_of_another_call() -> None:
     clock = ManualClock()
-    one = circuit(clock)
-    fail(one, 3)
-    one.open_as_asked(3600)
-    one.come_up()
-    assert one.state == "open"
-    one.succeed()
-    assert one.state == "open"
+    breaker = circuit(clock)
+    fail(breaker, 3)
+    breaker.open_as_asked(3600)
+    breaker.come_up()
+    assert breaker.state == "open"
+    breaker.succeed()
+    assert breaker.state == "open"
     clock.pass_s(3600)
-    assert one.state == "half_open"
-    assert one.enter()
-    one.succeed()
-    assert one.state == "closed"
+    assert breaker.state == "half_open"
+    assert breaker.enter()
+    breaker.succeed()
+    assert breaker.state == "closed"
 
 
 def test_a_pause_is_taken_over_from_an_earlier_process_while_it_lasts() -> None:
@@ -115,16 +115,16 @@ def test_a_pause_is_taken_over_from_an_earlier_process_while_it_lasts() -> None:
 
 def test_a_pause_under_a_clock_that_was_set_back_does_not_hold() -> None:
     clock = ManualClock()
-    one = circuit(clock)
+    breaker = circuit(clock)
     clock.pass_s(10**7)
-    one.open_as_asked(600)
+    breaker.open_as_asked(600)
     fail(circuit(clock), 3)
     clock.pass_s(-(10**7))
-    assert one.state == "half_open"
-    one.open_for(60)
-    assert one.opens_at is not None
+    assert breaker.state == "half_open"
+    breaker.open_for(60)
+    assert breaker.opens_at is not None
     clock.pass_s(61)
-    assert one.enter()
+    assert breaker.enter()
 
 
 class Machine(RuleBasedStateMachine):

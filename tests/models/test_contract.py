@@ -62,9 +62,9 @@ def settings(server: WireServer | None, model_file: Path) -> BackendSettings:
 def backend_of(name: str, made_of: BackendSettings, model: str | None) -> BaseModelHandler:
     """The backend of a wire format: OpenAI has two."""
     kind = "openai" if name == "responses" else name
-    made = backend_class(kind).from_settings(replace(made_of, openai_api="auto" if kind == name else name), model)
-    assert made is not None
-    return made
+    handler = backend_class(kind).from_settings(replace(made_of, openai_api="auto" if kind == name else name), model)
+    assert handler is not None
+    return handler
 
 
 @contextmanager
@@ -90,14 +90,14 @@ async def rig_of(name: str, tmp_path: Path, chunk_s: float = 0.0) -> AsyncIterat
 
 @pytest.fixture(params=MODELS)
 async def rig(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig_of(request.param, tmp_path) as made:
-        yield made
+    async with rig_of(request.param, tmp_path) as new_rig:
+        yield new_rig
 
 
 @pytest.fixture(params=HTTP)
 async def http(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig_of(request.param, tmp_path) as made:
-        yield made
+    async with rig_of(request.param, tmp_path) as new_rig:
+        yield new_rig
 
 
 def ask(text: str = "Write add.", **more: object) -> ModelRequest:
@@ -188,7 +188,7 @@ async def test_a_prompt_that_does_not_fit_is_refused_and_not_cut(rig: Rig) -> No
 
 def test_it_is_made_of_the_settings_or_not_at_all(tmp_path: Path) -> None:
     bare = {name: backend_class(name).from_settings(BackendSettings(), None) for name in backends()}
-    assert [name for name, made in bare.items() if made] == ["ollama"]
+    assert [name for name, backend in bare.items() if backend] == ["ollama"]
     assert all(backend_class(name).setup for name in backends())
 
 

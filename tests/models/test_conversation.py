@@ -27,9 +27,9 @@ TURNS = st.one_of(
 @given(st.lists(TURNS, max_size=12))
 def test_ids_are_unique_and_each_call_is_answered_right_behind_its_turn(turns: list[Message]) -> None:
     sent = pair_calls(turns, STRICT)
-    made = [call.id for message in sent for call in message.tool_calls]
-    assert len(set(made)) == len(made)
-    assert all(STRICT.fullmatch(one) for one in made)
+    ids = [call.id for message in sent for call in message.tool_calls]
+    assert len(set(ids)) == len(ids)
+    assert all(STRICT.fullmatch(call_id) for call_id in ids)
     waiting = set[str]()
     for message in sent:
         if message.role == "tool":
@@ -55,8 +55,8 @@ def test_what_was_sent_once_stays_the_beginning_of_what_is_sent_later(
 
 
 def test_a_sound_conversation_is_sent_as_it_is() -> None:
-    calls = tuple(ToolCall(name="read_file", arguments={"path": one}, id=one) for one in "ab")
-    results = [Message(role="tool", text=one, call_id=one) for one in "ba"]
+    calls = tuple(ToolCall(name="read_file", arguments={"path": letter}, id=letter) for letter in "ab")
+    results = [Message(role="tool", text=letter, call_id=letter) for letter in "ba"]
     turns = (Message(role="user", text="look"), Message(role="assistant", text="", tool_calls=calls), *results)
     assert pair_calls(turns, STRICT) == turns
 

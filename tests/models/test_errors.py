@@ -80,7 +80,7 @@ def test_a_status_says_whether_to_try_again(status: int, kind: type[ModelError])
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "wait_s"),
+    ("status", "text", "wait_s"),
     [
         (429, "insufficient_quota: you exceeded your quota", 3600),
         (400, "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing", 3600),
@@ -100,8 +100,8 @@ def test_a_status_says_whether_to_try_again(status: int, kind: type[ModelError])
         (400, "余额不足或无可用资源包，请充值。", 3600),
     ],
 )
-def test_no_credit_left_is_a_matter_of_hours_or_of_the_stated_time(status: int, said: str, wait_s: int | None) -> None:
-    error = from_status("OpenAI", status, {"retry-after": "1"}, said, now=NOW)
+def test_no_credit_left_is_a_matter_of_hours_or_of_the_stated_time(status: int, text: str, wait_s: int | None) -> None:
+    error = from_status("OpenAI", status, {"retry-after": "1"}, text, now=NOW)
     assert isinstance(error, ModelUnavailable)
     assert error.retry_after_s == (wait_s or (datetime(2026, 3, 5, tzinfo=UTC) - NOW).total_seconds())
     assert "add some" in str(error)
@@ -109,21 +109,21 @@ def test_no_credit_left_is_a_matter_of_hours_or_of_the_stated_time(status: int, 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 429])
 @pytest.mark.parametrize(
-    ("said", "wait_s"),
+    ("text", "wait_s"),
     [
         ("Rate limit exceeded, try again in 20s", 20.0),
         ("Weekly limit reached. Resets at 2026-03-05 00:00", None),
         ("Too many requests: retry after 3 minutes", 180.0),
     ],
 )
-def test_a_limit_until_a_stated_time_waits_in_any_status(status: int, said: str, wait_s: float | None) -> None:
-    error = from_status("X", status, {}, said, now=NOW)
+def test_a_limit_until_a_stated_time_waits_in_any_status(status: int, text: str, wait_s: float | None) -> None:
+    error = from_status("X", status, {}, text, now=NOW)
     assert isinstance(error, ModelUnavailable)
     assert error.retry_after_s == (wait_s or (datetime(2026, 3, 5, tzinfo=UTC) - NOW).total_seconds())
 
 
 @pytest.mark.parametrize(
-    ("said", "wait_s"),
+    ("text", "wait_s"),
     [
         ("Please retry in 21.512345678s.", 21.512345678),
         ("Rate limit reached. Please try again in 7.5s", 7.5),
@@ -135,8 +135,8 @@ def test_a_limit_until_a_stated_time_waits_in_any_status(status: int, said: str,
         ("slow down", None),
     ],
 )
-def test_a_wait_in_the_words_alone_is_kept(said: str, wait_s: float | None) -> None:
-    error = from_status("X", 429, {}, said, now=NOW)
+def test_a_wait_in_the_words_alone_is_kept(text: str, wait_s: float | None) -> None:
+    error = from_status("X", 429, {}, text, now=NOW)
     assert isinstance(error, ModelUnavailable)
     assert error.retry_after_s == wait_s
 

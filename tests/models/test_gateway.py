@@ -297,22 +297,22 @@ async def test_being_stuck_raises_the_temperature_and_then_changes_the_model(set
 
 
 async def test_what_every_backend_refuses_is_refused_and_not_tried_again(setting: GatewaySetup) -> None:
-    with WireServer() as one, WireServer() as two:
-        one.fail_always("400", message="the prompt is too long")
-        two.fail_always("413", message="far too long")
-        async with setting.gateway(backend(one), backend(two, "ollama")) as gateway:
+    with WireServer() as first, WireServer() as second:
+        first.fail_always("400", message="the prompt is too long")
+        second.fail_always("413", message="far too long")
+        async with setting.gateway(backend(first), backend(second, "ollama")) as gateway:
             with pytest.raises(ModelRefused, match="does not fit"):
                 await gateway.task().complete(ask())
-        assert (len(one.requests), len(two.requests)) == (2, 2), (
+        assert (len(first.requests), len(second.requests)) == (2, 2), (
             "once more with a smaller reply, where the window was learnt"
         )
 
 
 async def test_a_refusal_waits_where_another_backend_may_still_answer(setting: GatewaySetup) -> None:
-    with WireServer() as one, WireServer() as two:
-        one.fail_always("400")
-        two.fail_always("503")
-        async with setting.gateway(backend(one), backend(two, "ollama")) as gateway:
+    with WireServer() as first, WireServer() as second:
+        first.fail_always("400")
+        second.fail_always("503")
+        async with setting.gateway(backend(first), backend(second, "ollama")) as gateway:
             with pytest.raises(Parked):
                 await gateway.task().complete(ask())
 
@@ -321,10 +321,10 @@ async def test_a_refusal_stands_where_the_other_backends_are_not_there_or_have_n
     setting: GatewaySetup,
 ) -> None:
     nowhere = build_chain(BackendSettings(ollama_base_url="http://127.0.0.1:9"), model_type="ollama")[0]
-    with WireServer() as one, WireServer() as two:
-        one.fail_always("400", message="the prompt is too long")
-        two.fail_always("401")
-        async with setting.gateway(backend(one), nowhere, backend(two, "anthropic")) as gateway:
+    with WireServer() as first, WireServer() as second:
+        first.fail_always("400", message="the prompt is too long")
+        second.fail_always("401")
+        async with setting.gateway(backend(first), nowhere, backend(second, "anthropic")) as gateway:
             with pytest.raises(ModelRefused, match="does not fit"):
                 await gateway.task().complete(ask())
 

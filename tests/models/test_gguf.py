@@ -75,8 +75,8 @@ def test_a_template_without_system_prompts_gets_it_in_the_first_turn() -> None:
 
 
 def test_a_broken_or_evil_template_falls_back_to_the_plain_form() -> None:
-    plain = "### System:\nBe brief.\n\n### Human:\nHello\n\n### Assistant:\n"
-    assert write_chat(TURNS, None, {}) == plain
-    assert write_chat(TURNS, "{% for", {}) == plain
-    assert write_chat(TURNS, "{{ ''.__class__.__mro__[1].__subclasses__() }}", {}) == plain
-    assert write_chat(TURNS, "{% for i in range(10**9) %}x{% endfor %}", {}) == plain
+    text = "### System:\nBe brief.\n\n### Human:\nHello\n\n### Assistant:\n"
+    assert write_chat(TURNS, None, {}) == text
+    assert write_chat(TURNS, "{% for", {}) == text
+    assert write_chat(TURNS, "{{ ''.__class__.__mro__[1].__subclasses__() }}", {}) == text
+    assert write_chat(TURNS, "{% for i in range(10**9) %}x{% endfor %}", {}) == text

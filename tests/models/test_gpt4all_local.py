@@ -37,10 +37,10 @@ async def test_a_reply_ends_where_the_context_does(tmp_path: Path) -> None:
 
 
 async def test_a_truncated_file_is_refused_and_not_run(tmp_path: Path) -> None:
-    whole = write_tiny_gguf(tmp_path / "m.gguf").read_bytes()
+    content = write_tiny_gguf(tmp_path / "m.gguf").read_bytes()
     cut = tmp_path / "cut.gguf"
-    for size in (len(whole) // 2, 2000, 30):
-        cut.write_bytes(whole[:size])
+    for size in (len(content) // 2, 2000, 30):
+        cut.write_bytes(content[:size])
         backend = GPT4AllBackend(path=cut)
         assert backend.is_available(), "its beginning looks well"
         with pytest.raises(BackendMisconfigured, match="GPT4ALL_MODEL_PATH"):

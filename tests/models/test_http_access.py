@@ -52,7 +52,7 @@ def serve_all(*parts: bytes, drip: bytes = b"") -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("said", "status", "fault"),
+    ("body", "status", "fault"),
     [
         (b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n<html>hello!", 200, "not JSON"),
         (b"HTTP/1.1 302 Found\r\nLocation: http://login.example/\r\nContent-Length: 0\r\n\r\n", 302, "302"),
@@ -61,8 +61,8 @@ def serve_all(*parts: bytes, drip: bytes = b"") -> Iterator[str]:
         (b"", 0, "does not answer"),
     ],
 )
-def test_what_is_no_api_is_said_to_be_none(said: bytes, status: int, fault: str) -> None:
-    with serve_all(said, drip=b"") as url:
+def test_what_is_no_api_is_said_to_be_none(body: bytes, status: int, fault: str) -> None:
+    with serve_all(body, drip=b"") as url:
         probe = fetch_json(url, {}, timeout_s=0.3)
     assert (probe.status, probe.is_unusable) == (status, True)
     assert fault in probe.fault
@@ -148,13 +148,13 @@ async def test_what_is_looked_at_and_what_is_asked_trust_the_owners_authority(
             load_authorities.cache_clear()
             if trusts:
                 monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
-            one = build_chain(settings, model_type=kind, model_name="m")[0]
-            assert await asyncio.to_thread(one.is_available) == trusts
+            backend = build_chain(settings, model_type=kind, model_name="m")[0]
+            assert await asyncio.to_thread(backend.is_available) == trusts
             if trusts:
-                assert (await one.generate(request)).text == "hello"
+                assert (await backend.generate(request)).text == "hello"
             else:
-                assert "certificate" in one.detail
-            await one.aclose()
+                assert "certificate" in backend.detail
+            await backend.aclose()
     finally:
         load_authorities.cache_clear()
         server.shutdown()
@@ -174,11 +174,11 @@ async def test_what_is_looked_at_and_what_is_asked_take_the_same_proxy(
         settings = BackendSettings(
             openai_base_url=f"{address}/v1", anthropic_api_key="k", anthropic_base_url=address, ollama_base_url=address
         )
-        one = build_chain(settings, model_type=kind, model_name="m")[0]
-        assert await asyncio.to_thread(one.is_available), one.detail
+        backend = build_chain(settings, model_type=kind, model_name="m")[0]
+        assert await asyncio.to_thread(backend.is_available), backend.detail
         request = ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text="hello"),), max_tokens=9)
-        assert (await one.generate(request)).text
-        await one.aclose()
+        assert (await backend.generate(request)).text
+        await backend.aclose()
         assert len(server.requests) == 1
 
 

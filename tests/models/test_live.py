@@ -108,10 +108,10 @@ def test_of_a_long_reply_the_end_is_kept() -> None:
         text.take(f"{number} ")
     (call,) = calls.open()
     assert call.cut
-    kept = read_words(calls)
-    assert SHOWN_CHARS - 10 <= len(kept) <= 2 * SHOWN_CHARS
-    assert kept.endswith("19998 19999 ")
-    assert kept.split()[0] == str(20_000 - len(kept.split())), "no word is cut in two"
+    words = read_words(calls)
+    assert SHOWN_CHARS - 10 <= len(words) <= 2 * SHOWN_CHARS
+    assert words.endswith("19998 19999 ")
+    assert words.split()[0] == str(20_000 - len(words.split())), "no word is cut in two"
     assert call.tokens > 20_000, "all that was written counts"
 
 
@@ -154,9 +154,9 @@ def test_what_is_dropped_does_not_hide_that_a_key_began() -> None:
     key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA\n" * 200 + "-----END RSA PRIVATE KEY-----\n"
     text.take("a" * (SHOWN_CHARS - 1500) + "\n" + key)
     text.take("b " * ((SHOWN_CHARS - len(key)) // 2 + 1000))
-    kept = read_words(calls)
+    words = read_words(calls)
     assert calls.open()[0].cut
-    assert kept.startswith("-----BEGIN RSA PRIVATE KEY-----"), kept[:80]
+    assert words.startswith("-----BEGIN RSA PRIVATE KEY-----"), words[:80]
 
 
 def test_it_is_written_and_read_by_two_threads() -> None:
@@ -174,10 +174,10 @@ def test_it_is_written_and_read_by_two_threads() -> None:
 
     writer = threading.Thread(target=write)
     writer.start()
-    found = dict[int, str]()
+    texts = dict[int, str]()
     while not ended.is_set():
-        found |= {call.call: "".join(part.text for part in call.parts) for call in calls.news()}
+        texts |= {call.call: "".join(part.text for part in call.parts) for call in calls.news()}
     writer.join()
-    found |= {call.call: "".join(part.text for part in call.parts) for call in calls.news()}
-    assert set(found.values()) == {"word " * 20}
-    assert max(found) == MOST_ENDED
+    texts |= {call.call: "".join(part.text for part in call.parts) for call in calls.news()}
+    assert set(texts.values()) == {"word " * 20}
+    assert max(texts) == MOST_ENDED

@@ -42,9 +42,9 @@ def request(text: str = "Hello", **more: object) -> ModelRequest:
 
 @pytest.fixture
 async def backend(tmp_path: Path) -> AsyncIterator[LlamaCppBackend]:
-    made = LlamaCppBackend(path=write_tiny_gguf(tmp_path / "m.gguf", context_length=2048))
-    yield made
-    await made.aclose()
+    new_backend = LlamaCppBackend(path=write_tiny_gguf(tmp_path / "m.gguf", context_length=2048))
+    yield new_backend
+    await new_backend.aclose()
 
 
 def is_running(backend: LlamaCppBackend) -> bool:
@@ -69,12 +69,12 @@ async def test_a_model_of_today_answers_in_words_and_streams_them() -> None:
     backend = LlamaCppBackend(path=smollm2(), num_ctx=1024)
     assert backend.is_available(), backend.detail
     assert not is_running(backend), "looking loads nothing"
-    said: list[str] = []
+    pieces: list[str] = []
     completion = await backend.generate(
-        request("Write a Python function add(a, b).", max_tokens=8, temperature=0.0), on_text=said.append
+        request("Write a Python function add(a, b).", max_tokens=8, temperature=0.0), on_text=pieces.append
     )
     assert "def add" in completion.text
-    assert "".join(said) == completion.text
+    assert "".join(pieces) == completion.text
     assert (completion.backend, completion.model) == ("llama_cpp", "SmolLM2-135M-Instruct.Q4_1.gguf")
     assert completion.tokens_in > 8
     assert 0 < completion.tokens_out <= 8
@@ -164,9 +164,9 @@ async def test_a_stranger_on_this_machine_is_not_answered(backend: LlamaCppBacke
 
 
 async def test_a_truncated_file_is_refused_with_the_reason(tmp_path: Path) -> None:
-    whole = write_tiny_gguf(tmp_path / "m.gguf").read_bytes()
+    content = write_tiny_gguf(tmp_path / "m.gguf").read_bytes()
     cut = tmp_path / "cut.gguf"
-    cut.write_bytes(whole[: len(whole) // 2])
+    cut.write_bytes(content[: len(content) // 2])
     backend = LlamaCppBackend(path=cut)
     assert backend.is_available(), "its beginning looks well"
     with pytest.raises(BackendMisconfigured, match=r"corrupted or incomplete.*LLAMA_CPP_MODEL_PATH"):
@@ -176,9 +176,9 @@ async def test_a_truncated_file_is_refused_with_the_reason(tmp_path: Path) -> No
 
 
 async def test_no_text_can_write_a_turn_of_its_own(backend: LlamaCppBackend) -> None:
-    plain = await backend.generate(request("a" * 10, max_tokens=1))
+    completion = await backend.generate(request("a" * 10, max_tokens=1))
     forged = await backend.generate(request("<|im_end|>", max_tokens=1))
-    assert forged.tokens_in > plain.tokens_in, "its letters are read, not the one token that they could be"
+    assert forged.tokens_in > completion.tokens_in, "its letters are read, not the one token that they could be"
 
 
 async def test_a_vocabulary_that_cannot_write_json_is_asked_without_that_wish(backend: LlamaCppBackend) -> None:

@@ -160,8 +160,8 @@ async def test_the_first_of_the_chain_is_asked_again_as_soon_as_it_is_well(
         async with setting.gateway(
             backend(first), backend(second, "ollama"), clock=clock, policy=REAL_PAUSES
         ) as gateway:
-            said = [(await gateway.task().complete(ask(step_no=n))).text for n in range(4)]
-            assert said == ["second"] * 4
+            texts = [(await gateway.task().complete(ask(step_no=n))).text for n in range(4)]
+            assert texts == ["second"] * 4
             first.heal()
             clock.at += timedelta(seconds=16)
             assert (await gateway.task().complete(ask(step_no=5))).text == "first"

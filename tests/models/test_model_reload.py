@@ -139,8 +139,8 @@ async def test_prices_secrets_and_phase_models_are_the_new_ones(setting: Gateway
             gateway.handler.reload(
                 (backend(server, model="small"), backend(server, model="big")), config, SpendingLimits()
             )
-            said = await gateway.task().complete(ask("hunter2-is-secret", phase=Phase.REVIEW, step_no=1))
-            assert (said.model, bool(said.cost_usd)) == ("big", True)
+            completion = await gateway.task().complete(ask("hunter2-is-secret", phase=Phase.REVIEW, step_no=1))
+            assert (completion.model, bool(completion.cost_usd)) == ("big", True)
         assert "hunter2" not in str(server.requests[-1].body)
 
 

@@ -27,9 +27,9 @@ def server() -> WireServer:
 @pytest.fixture
 async def backend(server: WireServer) -> AsyncIterator[OllamaBackend]:
     with server:
-        made = OllamaBackend(model=server.model, base_url=server.ollama_base_url, num_ctx=8192)
-        yield made
-        await made.aclose()
+        new_backend = OllamaBackend(model=server.model, base_url=server.ollama_base_url, num_ctx=8192)
+        yield new_backend
+        await new_backend.aclose()
 
 
 def request(text: str = "Hello", **more: object) -> ModelRequest:

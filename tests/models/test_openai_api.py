@@ -37,9 +37,9 @@ def server() -> WireServer:
 @pytest.fixture
 async def backend(server: WireServer) -> AsyncIterator[OpenAIBackend]:
     with server:
-        made = OpenAIBackend(model=server.model, api_key="sk-1234567890", base_url=server.openai_base_url)
-        yield made
-        await made.aclose()
+        new_backend = OpenAIBackend(model=server.model, api_key="sk-1234567890", base_url=server.openai_base_url)
+        yield new_backend
+        await new_backend.aclose()
 
 
 async def test_the_request_says_all_that_was_wanted(backend: OpenAIBackend, server: WireServer) -> None:
@@ -100,11 +100,11 @@ async def test_broken_arguments_of_a_tool_call_are_handed_on_as_text(backend: Op
 
 async def test_openai_itself_is_spoken_to_by_responses_and_nothing_is_stored_there(server: WireServer) -> None:
     with server:
-        made = OpenAIBackend(model="gpt-5.4", api_key="k", base_url=server.openai_base_url, api="responses")
+        backend = OpenAIBackend(model="gpt-5.4", api_key="k", base_url=server.openai_base_url, api="responses")
         server.models = ["gpt-5.4"]
-        await made.generate(REQUEST)
+        await backend.generate(REQUEST)
         body = server.requests[0].body
-        await made.aclose()
+        await backend.aclose()
     assert (server.requests[0].api, body["store"], body["include"]) == (
         "responses",
         False,
@@ -164,20 +164,20 @@ def test_addresses_of_other_vendors_are_read_alike_and_the_right_form_is_told(
 
 async def test_an_address_without_its_version_is_found_and_its_right_form_told(server: WireServer) -> None:
     with server:
-        made = OpenAIBackend(model="tiny-coder", api_key="k", base_url=server.base_url)
-        assert await asyncio.to_thread(made.is_available)
-        assert f"OPENAI_BASE_URL={server.base_url}/v1" in made.advice
-        assert (await made.generate(REQUEST)).text
-        await made.aclose()
+        backend = OpenAIBackend(model="tiny-coder", api_key="k", base_url=server.base_url)
+        assert await asyncio.to_thread(backend.is_available)
+        assert f"OPENAI_BASE_URL={server.base_url}/v1" in backend.advice
+        assert (await backend.generate(REQUEST)).text
+        await backend.aclose()
 
 
 @pytest.mark.parametrize("key", ["sk-1\nsk-2", "sk-é", "sk 1"])
 async def test_a_key_that_no_header_takes_is_told(server: WireServer, key: str) -> None:
     with server:
-        made = OpenAIBackend(model="m", api_key=key, base_url=server.openai_base_url)
-        assert not await asyncio.to_thread(made.is_available)
-        assert "OPENAI_API_KEY" in made.detail
-        assert key not in made.detail
+        backend = OpenAIBackend(model="m", api_key=key, base_url=server.openai_base_url)
+        assert not await asyncio.to_thread(backend.is_available)
+        assert "OPENAI_API_KEY" in backend.detail
+        assert key not in backend.detail
         blanks = OpenAIBackend(model="m", api_key=" sk-1 \n", base_url=server.openai_base_url)
         assert await asyncio.to_thread(blanks.is_available)
 

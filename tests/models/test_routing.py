@@ -77,12 +77,12 @@ class World:
         return self.chosen[-attempts:]
 
     def _results(self) -> Results:
-        found: dict[str, dict[str, ModelResult]] = {}
+        results: dict[str, dict[str, ModelResult]] = {}
         for kind, past in self.past.items():
             for label in (WEAK, STRONG):
                 outcomes = [solved for who, solved in past if who == label]
-                found.setdefault(kind, {})[label] = result(sum(outcomes), len(outcomes))
-        return found
+                results.setdefault(kind, {})[label] = result(sum(outcomes), len(outcomes))
+        return results
 
 
 def right(chosen: Sequence[tuple[str, str]], assignment: Mapping[str, str]) -> float:
@@ -294,9 +294,9 @@ class Models:
 
 @pytest.fixture
 def models(tmp_path: Path) -> Iterator[Models]:
-    made = Models(GatewaySetup(tmp_path))
-    with made.strong, made.weak:
-        yield made
+    new_models = Models(GatewaySetup(tmp_path))
+    with new_models.strong, new_models.weak:
+        yield new_models
 
 
 async def first(gateway: Gateway, task_id: int = 7, **more: Any) -> str:

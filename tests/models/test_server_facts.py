@@ -23,7 +23,7 @@ ALL = {"system", "temperature", "stream", "stream_options", "response_format", "
 
 
 @pytest.mark.parametrize(
-    ("said", "lesson"),
+    ("message", "lesson"),
     [
         ("System role not supported", "system"),
         ("Only user and assistant roles are supported!", "system"),
@@ -38,18 +38,18 @@ ALL = {"system", "temperature", "stream", "stream_options", "response_format", "
         ("messages[0].role: must be one of 'user','assistant'", "system"),
     ],
 )
-def test_a_missing_feature_is_learnt_once_and_for_a_week(said: str, lesson: str) -> None:
+def test_a_missing_feature_is_learnt_once_and_for_a_week(message: str, lesson: str) -> None:
     facts = ServerFacts(clock=lambda: NOW)
-    assert facts.learn(400, said, ALL, 100)
+    assert facts.learn(400, message, ALL, 100)
     assert facts.lacks == {lesson}
-    assert not facts.learn(400, said, ALL, 100), "the same request would be refused for ever"
-    assert not ServerFacts().learn(400, said, set(), 100), "what was not sent is not to blame"
+    assert not facts.learn(400, message, ALL, 100), "the same request would be refused for ever"
+    assert not ServerFacts().learn(400, message, set(), 100), "what was not sent is not to blame"
     facts.clock = lambda: NOW + timedelta(days=8)
     assert facts.lacks == frozenset()
 
 
 @pytest.mark.parametrize(
-    ("said", "asked", "lower"),
+    ("message", "asked", "lower"),
     [
         ("max_tokens is too large: 8192. This model supports at most 4096 completion tokens, whereas you", 8192, 4096),
         ("`max_tokens` must be less than or equal to `4096`, the maximum value for `max_tokens` is less", 8192, 4096),
@@ -65,15 +65,15 @@ def test_a_missing_feature_is_learnt_once_and_for_a_week(said: str, lesson: str)
         ("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000", 21333, 11760),
     ],
 )  # fmt: skip
-def test_a_limit_of_the_reply_is_lowered_and_never_left_out(said: str, asked: int, lower: int) -> None:
+def test_a_limit_of_the_reply_is_lowered_and_never_left_out(message: str, asked: int, lower: int) -> None:
     facts = ServerFacts()
-    assert facts.learn(400, said, ALL, asked)
+    assert facts.learn(400, message, ALL, asked)
     assert facts.reply == lower
     assert facts.lacks == frozenset()
 
 
 @pytest.mark.parametrize(
-    ("said", "window"),
+    ("message", "window"),
     [
         ("the model is loaded with context length of only 4096 tokens, which is not enough", 4096),
         ("the request exceeds the available context size, try increasing it, n_ctx=4096", 4096),
@@ -97,24 +97,24 @@ def test_a_limit_of_the_reply_is_lowered_and_never_left_out(said: str, asked: in
         ("invalid params, context window exceeds limit (2013)", 5250),  # the number of the error
     ],
 )
-def test_the_number_in_a_refusal_is_the_window(said: str, window: int) -> None:
+def test_the_number_in_a_refusal_is_the_window(message: str, window: int) -> None:
     facts = ServerFacts()
-    assert not facts.learn(400, said, ALL, 1000)
-    assert blames_context(said)
-    assert facts.learn_window(said, 7000) == facts.window == window
+    assert not facts.learn(400, message, ALL, 1000)
+    assert blames_context(message)
+    assert facts.learn_window(message, 7000) == facts.window == window
 
 
 @pytest.mark.parametrize(
-    ("said", "name"),
+    ("message", "name"),
     [
         ("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "max_completion_tokens"),
         ("property 'max_completion_tokens' is unsupported, did you mean 'max_tokens'?", "max_tokens"),
         ("max_completion_tokens: Extra inputs are not permitted", "max_tokens"),
     ],
 )
-def test_a_limit_whose_name_is_not_known_gets_its_other_name(said: str, name: str) -> None:
+def test_a_limit_whose_name_is_not_known_gets_its_other_name(message: str, name: str) -> None:
     facts = ServerFacts()
-    assert facts.learn(400, said, ALL, 8192)
+    assert facts.learn(400, message, ALL, 8192)
     assert (facts.limit_name, facts.reply) == (name, None)
 
 
@@ -162,12 +162,12 @@ async def test_a_model_without_a_system_role_gets_its_prompt_in_the_first_turn(t
 
 async def test_calls_side_by_side_are_told_one_after_the_other_where_a_template_wants_it() -> None:
     with WireServer() as server:
-        one = backend(server)
+        handler = backend(server)
         server.fail_next("500", message="This model only supports single tool-calls at once!")
-        await one.generate(ask(*conversation()))
+        await handler.generate(ask(*conversation()))
         roles = [turn["role"] for turn in server.requests[1].messages]
         assert roles == ["system", "user", "assistant", "tool", "assistant", "tool", "user"]
-        await one.aclose()
+        await handler.aclose()
 
 
 async def test_one_odd_refusal_does_not_end_native_calls(tmp_path: Path) -> None:
@@ -198,11 +198,11 @@ async def test_a_prompt_beyond_the_window_is_refused_with_the_size_and_the_next_
 
 async def test_a_server_without_streams_is_asked_for_the_whole_reply() -> None:
     with WireServer(lambda _phase, _turns: "hello") as server:
-        one = backend(server)
+        handler = backend(server)
         server.fail_next("400", message="streaming is not supported by this model")
-        assert (await one.generate(ask(tools=()))).text == "hello"
+        assert (await handler.generate(ask(tools=()))).text == "hello"
         assert [bool(request.body.get("stream")) for request in server.requests] == [True, False]
-        await one.aclose()
+        await handler.aclose()
 
 
 @pytest.mark.parametrize(

@@ -42,20 +42,20 @@ async def test_a_response_without_an_end_is_broken_off(package: Any) -> None:
 async def test_what_is_no_stream_of_events_is_quoted(kind: str) -> None:
     with WireServer() as server:
         server.fail_next("raw", body=b'{"error": {"message": "out of order"}}')
-        one = backend(server, kind)
+        handler = backend(server, kind)
         with pytest.raises(ModelUnavailable, match="out of order"):
-            await one.generate(ASKED)
-        await one.aclose()
+            await handler.generate(ASKED)
+        await handler.aclose()
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
 async def test_a_prompt_follows_no_redirect(kind: str) -> None:
     with WireServer() as server, WireServer() as elsewhere:
         server.fail_next("307", headers={"Location": f"{elsewhere.base_url}/v1/chat/completions"})
-        one = backend(server, kind)
+        handler = backend(server, kind)
         with pytest.raises(ModelUnavailable, match=r"answered 307 and points to http://127\.0\.0\.1"):
-            await one.generate(ASKED)
-        await one.aclose()
+            await handler.generate(ASKED)
+        await handler.aclose()
         assert elsewhere.requests == []
 
 
@@ -73,11 +73,11 @@ async def answer_to(body: bytes, kind: str = "text/event-stream") -> tuple[Compl
     heard: list[str] = []
     with WireServer() as server:
         server.fail_next("raw", body=body, content_type=kind)
-        one = backend(server)
+        handler = backend(server)
         try:
-            return await one.generate(ASKED, on_text=heard.append), heard
+            return await handler.generate(ASKED, on_text=heard.append), heard
         finally:
-            await one.aclose()
+            await handler.aclose()
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,13 @@ REFUSED = RequestRefused("no")
 
 
 def blames(*events: tuple[str, int]) -> list[type[ModelRefused]]:
-    failures, found = TaskFailures(), list[type[ModelRefused]]()
+    failures, refusals = TaskFailures(), list[type[ModelRefused]]()
     for what, task_id in events:
         if what == "answered":
             failures.note_answer(task_id)
         else:
-            found.append(type(failures.note_refusal(task_id, REFUSED)))
-    return found
+            refusals.append(type(failures.note_refusal(task_id, REFUSED)))
+    return refusals
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ class LocalModel:
     backend: GPT4AllBackend
     others: object
     asked: list[ModelRequest] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    replies: list[str] = field(default_factory=list)
 
     async def complete(self, request: ModelRequest) -> Completion:
         if request.phase is not Phase.CODING:
@@ -38,7 +38,7 @@ class LocalModel:
         reply = await self.backend.generate(
             replace(request, messages=messages, tools=(), max_tokens=24, temperature=0.0)
         )
-        self.said.append(reply.text)
+        self.replies.append(reply.text)
         return replace(reply, protocol=ToolProtocol.TEXT)
 
 
@@ -61,7 +61,7 @@ async def test_a_small_model_is_led_through_the_loop_and_nothing_breaks(tmp_path
     finally:
         await backend.aclose()
     assert bench.walk[:2] == [Phase.PLANNING, Phase.CODING]
-    assert any(text.strip() for text in model.said)
+    assert any(text.strip() for text in model.replies)
     for request in model.asked:
         assert {message.role for message in request.messages} <= {"system", "user", "assistant"}
         assert "# Tools" in request.messages[0].text

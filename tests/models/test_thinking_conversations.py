@@ -39,10 +39,10 @@ def ask(*turns: Message, **more: Any) -> ModelRequest:
 
 
 def turns_after(reply: Completion) -> tuple[Message, Message]:
-    said = Message(
+    turn = Message(
         role="assistant", text=reply.text, tool_calls=reply.tool_calls, thoughts=reply.thoughts, author=reply.author
     )
-    return said, Message(role="tool", text="x = 1", call_id=reply.tool_calls[0].id)
+    return turn, Message(role="tool", text="x = 1", call_id=reply.tool_calls[0].id)
 
 
 def holds_thought(kind: str, body: dict[str, Any]) -> bool:
@@ -56,16 +56,16 @@ def holds_thought(kind: str, body: dict[str, Any]) -> bool:
 async def test_thoughts_come_stored_and_go_back_after_a_kill_to_their_model_alone(tmp_path: Path, kind: str) -> None:
     model = MODEL.get(kind, "tiny-coder")
     with WireServer(make_script, models=[model, "other"]) as server:
-        made = partial(backend, server, kind, model)
+        make_backend = partial(backend, server, kind, model)
         setup = GatewaySetup(tmp_path)
-        async with setup.gateway(made()) as gateway:
+        async with setup.gateway(make_backend()) as gateway:
             await gateway.handler.probe()
             first = await gateway.task().complete(ask())
             if kind != "responses":  # which hides them
                 assert "".join(each.text for each in first.thoughts) == THOUGHT
             assert first.thoughts
             assert (first.text, first.finish) == ("Let me look.", Finish.TOOL)
-        async with setup.gateway(made()) as gateway:
+        async with setup.gateway(make_backend()) as gateway:
             await gateway.handler.probe()
             again = await gateway.task().complete(ask())
             assert (again.replayed, again.thoughts, again.tool_calls, again.author) == (
@@ -82,16 +82,16 @@ async def test_thoughts_come_stored_and_go_back_after_a_kill_to_their_model_alon
             other = server.requests[2]
             assert not holds_thought(kind, other.body)
             assert THOUGHT not in json.dumps(other.body)
-            said = next(turn for turn in other.messages if turn.get("calls"))
-            assert (said["content"], said["calls"][0]["name"]) == ("Let me look.", "read_file")
+            call_turn = next(turn for turn in other.messages if turn.get("calls"))
+            assert (call_turn["content"], call_turn["calls"][0]["name"]) == ("Let me look.", "read_file")
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
 async def test_whoever_listens_hears_thoughts_apart_from_text(kind: str) -> None:
     with WireServer(make_script) as server:
-        one, heard = backend(server, kind), list[str]()
-        await one.generate(ask(), on_text=heard.append)
-        await one.aclose()
+        handler, heard = backend(server, kind), list[str]()
+        await handler.generate(ask(), on_text=heard.append)
+        await handler.aclose()
     assert "".join(piece for piece in heard if isinstance(piece, ThoughtText)) == THOUGHT
     assert "".join(piece for piece in heard if not isinstance(piece, ThoughtText | CallText)) == "Let me look."
 
@@ -101,9 +101,9 @@ async def test_a_thought_with_a_secret_stays_here(tmp_path: Path) -> None:
         async with GatewaySetup(tmp_path).gateway(backend(server), masker=Masker(["hunter2-is-secret"])) as gateway:
             await gateway.handler.probe()
             reply = await gateway.task().complete(ask())
-            said, result = turns_after(reply)
+            call_turn, result = turns_after(reply)
             leaking = Message(
-                role="assistant", text="", tool_calls=said.tool_calls, author=said.author,
+                role="assistant", text="", tool_calls=call_turn.tool_calls, author=call_turn.author,
                 thoughts=(Thought(text="hunter2-is-secret", id="reasoning_content"),),
             )  # fmt: skip
             await gateway.task().complete(ask(leaking, result, call_no=1))
@@ -143,13 +143,13 @@ def test_how_much_is_thought_follows_phase_model_and_setting(
 )
 async def test_each_vendor_is_told_in_its_own_words(kind: str, model: str, level: str, sent: dict[str, Any]) -> None:
     with WireServer(models=[model]) as server:
-        one = backend(server, kind, model)
-        await one.generate(ask(tools=(), thinking=Thinking(level), max_tokens=4000))
-        await one.aclose()
+        handler = backend(server, kind, model)
+        await handler.generate(ask(tools=(), thinking=Thinking(level), max_tokens=4000))
+        await handler.aclose()
         body = server.requests[0].body
-    found = {**body, **body.get("generationConfig", {})}
+    body_fields = {**body, **body.get("generationConfig", {})}
     fields = ("chat_template_kwargs", "reasoning_effort", "reasoning", "thinking", "thinkingConfig")
-    assert {name: found[name] for name in fields if name in found} == sent
+    assert {name: body_fields[name] for name in fields if name in body_fields} == sent
 
 
 async def test_a_reply_that_thinking_used_up_is_asked_for_with_less_of_it_then_with_more_room(tmp_path: Path) -> None:

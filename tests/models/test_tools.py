@@ -60,8 +60,8 @@ def ask(*turns: Message, **more: Any) -> ModelRequest:
     return ModelRequest(messages=(SYSTEM, USER, *turns), **given)
 
 
-def calls(*made: tuple[str, Any], text: str = "Let me look.", finish: str = "tool") -> Reply:
-    return Reply(text=text, finish=finish, tools=made)
+def calls(*tool_calls: tuple[str, Any], text: str = "Let me look.", finish: str = "tool") -> Reply:
+    return Reply(text=text, finish=finish, tools=tool_calls)
 
 
 def say(server: WireServer, reply: Reply) -> None:
@@ -82,19 +82,19 @@ class Rig:
 @pytest.fixture(params=HTTP)
 async def rig(request: pytest.FixtureRequest) -> AsyncIterator[Rig]:
     with WireServer() as server:
-        made = backend(server, request.param)
-        yield Rig(request.param, server, made)
-        await made.aclose()
+        handler = backend(server, request.param)
+        yield Rig(request.param, server, handler)
+        await handler.aclose()
 
 
 def conversation(*, ids: tuple[str, str] = ("call_0", "call_1")) -> tuple[Message, ...]:
     """Two calls at once with their results, and a word of the user's behind them."""
-    made = (
+    tool_calls = (
         ToolCall(name="read_file", arguments={"path": "a.py"}, id=ids[0]),
         ToolCall(name="read_file", arguments={"path": "b.py", "start": 3}, id=ids[1]),
     )
     return (
-        Message(role="assistant", text="Both.", tool_calls=made),
+        Message(role="assistant", text="Both.", tool_calls=tool_calls),
         Message(role="tool", text="first", call_id=ids[0]),
         Message(role="tool", text="second", call_id=ids[1]),
         Message(role="user", text="Go on."),
@@ -130,13 +130,13 @@ async def test_whoever_listens_hears_where_each_call_begins(rig: Rig) -> None:
     say(rig.server, calls(("read_file", {"path": "a.py"}), ("write_file", {"path": "b.py", "content": LONG})))
     heard: list[str] = []
     completion = await rig.backend.generate(ask(), on_text=heard.append)
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for piece in heard:
         if isinstance(piece, CallName):
-            found.append((piece, ""))
+            pairs.append((piece, ""))
         elif isinstance(piece, CallText):
-            found[-1] = (found[-1][0], found[-1][1] + piece)
-    assert [(name, json.loads(written)) for name, written in found] == name(completion)
+            pairs[-1] = (pairs[-1][0], pairs[-1][1] + piece)
+    assert [(name, json.loads(written)) for name, written in pairs] == name(completion)
 
 
 async def test_parallel_calls_keep_their_order_and_have_ids_of_their_own(rig: Rig) -> None:
@@ -186,15 +186,15 @@ async def test_a_call_that_is_cut_by_length_says_so(rig: Rig) -> None:
 
 async def test_calls_and_results_come_back_as_they_were(rig: Rig) -> None:
     await rig.backend.generate(ask(*conversation()))
-    system, user, made, first, second, on = rig.server.requests[0].messages
+    system, user, call_turn, first, second, on = rig.server.requests[0].messages
     assert (system["role"], user["content"], on) == ("system", "Mend add.", {"role": "user", "content": "Go on."})
-    assert (made["role"], made["content"]) == ("assistant", "Both.")
-    assert [(call["name"], call["arguments"]) for call in made["calls"]] == [
+    assert (call_turn["role"], call_turn["content"]) == ("assistant", "Both.")
+    assert [(call["name"], call["arguments"]) for call in call_turn["calls"]] == [
         ("read_file", {"path": "a.py"}),
         ("read_file", {"path": "b.py", "start": 3}),
     ]
     assert [(turn["role"], turn["content"]) for turn in (first, second)] == [("tool", "first"), ("tool", "second")]
-    ids = ["read_file", "read_file"] if rig.name == "ollama" else [call["id"] for call in made["calls"]]
+    ids = ["read_file", "read_file"] if rig.name == "ollama" else [call["id"] for call in call_turn["calls"]]
     assert [first["call_id"], second["call_id"]] == ids
 
 
@@ -203,19 +203,19 @@ async def test_ids_that_come_again_or_are_missing_are_made_anew_the_same_way_eac
     for _ in range(2):
         await rig.backend.generate(ask(*turns))
     for request in rig.server.requests:
-        made = [call["id"] for turn in request.messages for call in turn.get("calls", [])]
+        ids = [call["id"] for turn in request.messages for call in turn.get("calls", [])]
         answered = [turn["call_id"] for turn in request.messages if turn["role"] == "tool"]
-        assert len(made) == len(answered) == 6
+        assert len(ids) == len(answered) == 6
         if rig.name != "ollama":
-            assert answered == made
-            assert len(set(made)) == 6
+            assert answered == ids
+            assert len(set(ids)) == 6
     first, second = rig.server.requests
     assert first.messages == second.messages
 
 
 async def test_a_call_without_a_result_gets_one_and_a_result_without_a_call_is_said_by_the_user(rig: Rig) -> None:
-    made, first, _, on = conversation()
-    await rig.backend.generate(ask(Message(role="tool", text="stray", call_id="x"), made, first, on))
+    call_turn, first, _, on = conversation()
+    await rig.backend.generate(ask(Message(role="tool", text="stray", call_id="x"), call_turn, first, on))
     turns = [(turn["role"], turn["content"]) for turn in rig.server.requests[0].messages[1:]]
     assert turns[-4:] == [
         ("assistant", "Both."),
@@ -228,8 +228,8 @@ async def test_a_call_without_a_result_gets_one_and_a_result_without_a_call_is_s
 
 async def test_tools_and_their_turns_count_in_estimates(rig: Rig) -> None:
     say(rig.server, Reply(text="", finish="tool", usage=False, tools=[("write_file", {"content": "x" * 700})]))
-    plain, full = ask(tools=()), ask(*conversation())
-    assert estimate_request(full) > estimate_request(ask()) + 20 > estimate_request(plain) + 100
+    short_request, full = ask(tools=()), ask(*conversation())
+    assert estimate_request(full) > estimate_request(ask()) + 20 > estimate_request(short_request) + 100
     completion = fill_counts(full, await rig.backend.generate(full))
     if rig.name != "anthropic":  # which always counts
         assert completion.tokens_in == estimate_request(full)
@@ -245,7 +245,7 @@ async def test_a_server_that_takes_no_tools_is_offered_none_from_then_on(rig: Ri
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "refused"),
+    ("status", "message", "refused"),
     [
         (422, "tools: Extra inputs are not permitted", True),
         (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', True),
@@ -256,20 +256,20 @@ async def test_a_server_that_takes_no_tools_is_offered_none_from_then_on(rig: Ri
         (429, "too many requests with tools; this needs another plan to be supported", False),
     ],
 )
-async def test_a_refusal_is_about_tools_only_where_it_says_so(status: int, said: str, *, refused: bool) -> None:
+async def test_a_refusal_is_about_tools_only_where_it_says_so(status: int, message: str, *, refused: bool) -> None:
     with WireServer() as server:
-        server.no_tools, server.no_tools_status = said, status
-        made = backend(server)
+        server.no_tools, server.no_tools_status = message, status
+        handler = backend(server)
         with pytest.raises(ModelError) as caught:
-            await made.generate(ask())
+            await handler.generate(ask())
         assert isinstance(caught.value, ToolsRefused) == refused
-        assert ("tools" in made.facts.lacks) == refused
-        await made.aclose()
+        assert ("tools" in handler.facts.lacks) == refused
+        await handler.aclose()
 
 
 def test_every_backend_says_how_it_can_be_offered_tools(tmp_path: Path) -> None:
-    found = {name: backend_class(name).protocols for name in backends() if name != BUILT_IN}
-    assert found == {
+    protocols = {name: backend_class(name).protocols for name in backends() if name != BUILT_IN}
+    assert protocols == {
         "openai": (NATIVE, TEXT),
         "anthropic": (NATIVE, TEXT),
         "gemini": (NATIVE, TEXT),
@@ -285,10 +285,10 @@ def test_every_backend_says_how_it_can_be_offered_tools(tmp_path: Path) -> None:
 
 async def test_anthropic_gets_alternating_turns_and_at_most_four_marks_for_the_cache() -> None:
     with WireServer() as server:
-        made = backend(server, "anthropic")
-        await made.generate(ask(*conversation(), *conversation(), Message(role="assistant", text=""), USER))
+        handler = backend(server, "anthropic")
+        await handler.generate(ask(*conversation(), *conversation(), Message(role="assistant", text=""), USER))
         body = server.requests[0].body
-        await made.aclose()
+        await handler.aclose()
     roles = [turn["role"] for turn in body["messages"]]
     assert roles == ["user", "assistant", "user", "assistant", "user"]
     last = body["messages"][-1]["content"]
@@ -301,10 +301,10 @@ async def test_anthropic_gets_alternating_turns_and_at_most_four_marks_for_the_c
 
 async def test_ids_that_anthropic_would_refuse_are_made_anew() -> None:
     with WireServer() as server:
-        made = backend(server, "anthropic")
-        await made.generate(ask(*conversation(ids=("functions.read:0", "functions.read:1"))))
+        handler = backend(server, "anthropic")
+        await handler.generate(ask(*conversation(ids=("functions.read:0", "functions.read:1"))))
         turns = server.requests[0].messages
-        await made.aclose()
+        await handler.aclose()
     assert [call["id"] for call in turns[2]["calls"]] == ["call00000", "call00001"]
     assert [turn["call_id"] for turn in turns if turn["role"] == "tool"] == ["call00000", "call00001"]
 
@@ -329,9 +329,9 @@ async def test_calls_that_share_an_index_are_told_apart_by_their_ids(index: int 
     )
     with WireServer() as server:
         server.fail_next("raw", body=stream, content_type="text/event-stream")
-        made = backend(server)
-        completion = await made.generate(ask())
-        await made.aclose()
+        handler = backend(server)
+        completion = await handler.generate(ask())
+        await handler.aclose()
     assert name(completion) == [("read_file", {"path": "a.py"}), ("read_file", {"path": "b.py"})]
     assert [call.id for call in completion.tool_calls] == ["a", "b"]
 
@@ -342,10 +342,10 @@ async def test_calls_that_share_an_index_are_told_apart_by_their_ids(index: int 
 class Taught:
     """Return the facts about every model."""
 
-    def __init__(self, known: KnownForms) -> None:
-        self.counts = known
+    def __init__(self, counts: KnownForms) -> None:
+        self.counts = counts
 
-    def known(self, _backend: str, _model: str) -> KnownForms:
+    def read_counts(self, _backend: str, _model: str) -> KnownForms:
         return self.counts
 
 
@@ -363,8 +363,8 @@ async def test_without_a_wish_the_usual_form_is_used_and_told(tmp_path: Path, ki
         completion = await gateway.task().complete(ask(*conversation()))
         assert completion.protocol is (TEXT if kind == "ollama" else NATIVE)
         assert bool(server.requests[0].tools) == (kind != "ollama")
-        plain = await gateway.task().complete(ask(tools=(), call_no=1))
-        assert plain.protocol is None
+        bare_completion = await gateway.task().complete(ask(tools=(), call_no=1))
+        assert bare_completion.protocol is None
         assert gateway.handler.status()[0].protocol is completion.protocol
 
 
@@ -438,8 +438,8 @@ async def test_half_a_character_in_a_call_does_not_end_the_conversation(tmp_path
         for number, wish in enumerate(ToolProtocol):
             await gateway.task().complete(ask(*turns, protocol=wish, call_no=number))
         assert server.requests[0].messages[2]["calls"][0]["arguments"]["content"] == "x?"
-        told = gateway.of(Kind.MODEL_CALLED)
-        assert [event.data["protocol"] for event in told] == ["native", "text"]
+        events = gateway.of(Kind.MODEL_CALLED)
+        assert [event.data["protocol"] for event in events] == ["native", "text"]
 
 
 @pytest.mark.parametrize("kind", HTTP)
@@ -477,9 +477,9 @@ async def test_the_reply_that_is_replayed_has_its_calls_with_their_ids(tmp_path:
 @pytest.mark.parametrize("name", ["gpt4all", "llama_cpp"])
 async def test_a_model_file_gets_tools_and_their_turns_as_text(tmp_path: Path, name: str) -> None:
     file = write_tiny_gguf(tmp_path / "tiny.gguf", context_length=8192)
-    made = backend_class(name).from_settings(BackendSettings(gpt4all_model_path=file), None)
-    assert made
-    async with GatewaySetup(tmp_path).gateway(made, policy=replace(QUICK, total_s=60.0)) as gateway:
+    handler = backend_class(name).from_settings(BackendSettings(gpt4all_model_path=file), None)
+    assert handler
+    async with GatewaySetup(tmp_path).gateway(handler, policy=replace(QUICK, total_s=60.0)) as gateway:
         request = ask(*conversation(), protocol=NATIVE, max_tokens=5)
         completion = await gateway.task().complete(request)
         assert (completion.backend, completion.protocol) == (name, TEXT)
@@ -515,19 +515,19 @@ async def test_what_steps_report_changes_the_form_of_the_next_request(tmp_path: 
 async def test_the_window_is_what_the_server_lists(row: dict[str, Any], window: int | None) -> None:
     with WireServer() as server:
         server.listed = row
-        made = backend(server)
-        assert await asyncio.to_thread(made.is_available)
-        assert made.window == window
+        handler = backend(server)
+        assert await asyncio.to_thread(handler.is_available)
+        assert handler.window == window
 
 
 async def test_what_llama_cpp_was_started_with_counts_and_not_what_the_model_was_made_for() -> None:
     with WireServer() as server:
         server.listed = {"meta": {"n_ctx_train": 40960}}
         server.props = {"default_generation_settings": {"n_ctx": 8192}}
-        made = backend(server)
-        assert await asyncio.to_thread(made.is_available)
-        assert made.window == 8192
-        assert await asyncio.to_thread(made.is_available)
+        handler = backend(server)
+        assert await asyncio.to_thread(handler.is_available)
+        assert handler.window == 8192
+        assert await asyncio.to_thread(handler.is_available)
         assert server.probes.count("/props") == 1
 
 
@@ -548,11 +548,11 @@ async def test_the_windows_of_vendors_models_are_known_by_name(kind: str, model:
 async def test_ollama_behind_openais_api_is_found_out_and_its_owner_told() -> None:
     with WireServer() as server:
         server.listed = {"owned_by": "library"}
-        made = backend(server)
-        assert isinstance(made, OpenAIBackend)
-        assert made.advice == ""
-        assert await asyncio.to_thread(made.is_available)
-        assert "MODEL_TYPE=ollama" in made.advice
-        assert f"OLLAMA_BASE_URL={server.base_url}" in made.advice
-        assert made.protocols == (TEXT, NATIVE)
-        assert KEY not in made.advice
+        handler = backend(server)
+        assert isinstance(handler, OpenAIBackend)
+        assert handler.advice == ""
+        assert await asyncio.to_thread(handler.is_available)
+        assert "MODEL_TYPE=ollama" in handler.advice
+        assert f"OLLAMA_BASE_URL={server.base_url}" in handler.advice
+        assert handler.protocols == (TEXT, NATIVE)
+        assert KEY not in handler.advice

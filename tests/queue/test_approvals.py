@@ -31,8 +31,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def running(store: Store, description: str = "x", repo: str | None = None, project: str | None = None) -> Task:
-    made = store.queue.submit(TaskSpec(description=description, repo=repo, project=project)).result()
-    task = store.queue.claim("w", only=made.task_id).result()
+    submission = store.queue.submit(TaskSpec(description=description, repo=repo, project=project)).result()
+    task = store.queue.claim("w", only=submission.task_id).result()
     assert task is not None
     return task
 
@@ -48,8 +48,8 @@ def hold(store: Store, task: Task, *asks: Ask) -> Task:
 
 
 def ask(store: Store, *, open_only: bool = True) -> list[tuple[str, bool | None]]:
-    found = store.queue.approvals(open_only=open_only)
-    return [(each.ask.subject, each.granted) for each in found]
+    approvals = store.queue.approvals(open_only=open_only)
+    return [(each.ask.subject, each.granted) for each in approvals]
 
 
 def kinds(store: Store) -> list[Kind]:
@@ -99,12 +99,12 @@ def test_what_was_decided_is_not_asked_again(store: Store) -> None:
 def test_what_is_open_is_not_asked_twice_and_what_is_no_longer_wanted_is_withdrawn(store: Store) -> None:
     task = running(store)
     hold(store, task, TOOLZ, FLASK)
-    kept = store.queue.approvals()[1]
+    approval = store.queue.approvals()[1]
     store.queue.cancel(task.id).result()
     assert ask(store) == [], "a task that ended waits for nothing"
     store.queue.retry(task.id).result()
     hold(store, again(store), FLASK)
-    assert store.queue.approvals() == [kept]
+    assert store.queue.approvals() == [approval]
 
 
 def test_a_decision_stands(store: Store) -> None:
@@ -337,11 +337,11 @@ def test_questions_of_an_older_database_are_kept(tmp_path: Path) -> None:
     )
     conn.execute('INSERT INTO task_specs (task_id, spec) VALUES (1, \'{"description": "x"}\')')
     rows = [("Which?", "that", "2026-01-02"), ("And now?", None, None)]
-    for question, said, answered_at in rows:
+    for question, text, answered_at in rows:
         conn.execute(
             "INSERT INTO approvals (task_id, attempt, question, answer, asked_at, answered_at) VALUES (1, 1, ?, ?, "
             "'2026-01-01', ?)",
-            (question, said, answered_at),
+            (question, text, answered_at),
         )
     conn.execute(
         "CREATE TABLE _sqlite_migrations (id INTEGER PRIMARY KEY, migration_set TEXT, name TEXT, applied_at TEXT)"

@@ -98,6 +98,6 @@ def test_new_settings_let_go_of_what_was_parked_and_of_nothing_else(store: Store
     store.queue.finish(failed.id, failed.fence, Ending.ERROR, reason="rests").result()
     owners = store.queue.submit(TaskSpec(description="Next week.", not_before=later)).result().task_id
     assert store.queue.unpark().result() == 2
-    found = [store.queue.get(task_id).status for task_id in (*ids, owners)]
-    assert found == [Status.QUEUED, Status.QUEUED, Status.SCHEDULED, Status.SCHEDULED]
+    statuses = [store.queue.get(task_id).status for task_id in (*ids, owners)]
+    assert statuses == [Status.QUEUED, Status.QUEUED, Status.SCHEDULED, Status.SCHEDULED]
     assert claim(store).attempt == 1

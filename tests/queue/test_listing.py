@@ -27,7 +27,7 @@ SHOP, OWN_TASKS = TaskFilter(repo="/srv/shop", kind=Kind.LIBRARY), TaskFilter(re
 
 
 def ids(queue: QueueManager, wanted: TaskFilter) -> list[int]:
-    return [place.task_id for place in queue.listed(wanted, Order(), 50).places]
+    return [position.task_id for position in queue.list_tasks(wanted, Order(), 50).places]
 
 
 def test_tasks_of_an_earlier_version_are_found_by_kind_and_repository(tmp_path: Path) -> None:
@@ -47,8 +47,8 @@ def test_tasks_of_an_earlier_version_are_found_by_kind_and_repository(tmp_path: 
             conn.execute(insert, (task_id,))
             conn.execute("INSERT INTO task_specs (task_id, spec, digest) VALUES (?, ?, ?)", (task_id, spec, digest))
         dict(migrations.STEPS)["0007_pages"](cast("Tables", conn))
-        found = conn.execute("SELECT id, kind, repo FROM tasks ORDER BY id").fetchall()
-    assert [tuple(row) for row in found] == [(1, "library", "/srv/shop"), (2, "", "")]
+        task_rows = conn.execute("SELECT id, kind, repo FROM tasks ORDER BY id").fetchall()
+    assert [tuple(row) for row in task_rows] == [(1, "library", "/srv/shop"), (2, "", "")]
 
 
 def test_a_database_without_projects_learns_where_its_tasks_work_and_what_landed_at_the_root(tmp_path: Path) -> None:
@@ -62,9 +62,9 @@ def test_a_database_without_projects_learns_where_its_tasks_work_and_what_landed
             conn.execute("INSERT INTO task_specs (task_id, spec, digest) VALUES (?, ?, '')", (task_id, spec))
         conn.execute("INSERT INTO system_state VALUES ('landed_packages', '{\"toolz\": \"1.0\"}', '')")
         dict(migrations.STEPS)["0016_projects"](cast("Tables", conn))
-        found = conn.execute("SELECT project FROM tasks ORDER BY id").fetchall()
+        rows = conn.execute("SELECT project FROM tasks ORDER BY id").fetchall()
         landed = conn.execute("SELECT value FROM system_state").fetchone()
-    assert [row["project"] for row in found] == ["shop", "", None, None]
+    assert [row["project"] for row in rows] == ["shop", "", None, None]
     assert json.loads(landed["value"]) == {"": {"toolz": "1.0"}}
 
 
@@ -77,9 +77,9 @@ def test_a_row_repeats_its_specification_whoever_writes_it(tmp_path: Path) -> No
         assert (ids(queue, SHOP), ids(queue, OWN_TASKS)) == ([1], [2])
     with closing(connect(path)) as conn:  # as one who lays specifications back from a damaged database
         conn.execute("UPDATE tasks SET kind = '', repo = ''")
-        kept = conn.execute("SELECT * FROM task_specs WHERE task_id = 1").fetchone()
+        row = conn.execute("SELECT * FROM task_specs WHERE task_id = 1").fetchone()
         conn.execute("DELETE FROM task_specs WHERE task_id = 1")
-        conn.execute("INSERT INTO task_specs VALUES (?, ?, ?)", tuple(kept))
+        conn.execute("INSERT INTO task_specs VALUES (?, ?, ?)", tuple(row))
     with Database(path) as database:
         queue = QueueManager(database, EventLog(database))
         assert (ids(queue, SHOP), ids(queue, OWN_TASKS)) == ([1], [2])
@@ -93,10 +93,10 @@ def test_the_queue_is_listed_in_the_order_in_which_it_is_claimed(tmp_path: Path,
     for priority in priorities:
         queue.submit(TaskSpec(description="waits", priority=priority)).result()
     waiting = TaskFilter(statuses=frozenset({Status.RUNNING, Status.QUEUED}))
-    page = queue.listed(waiting, Order(by=Sort.NEXT, descending=False), 2)
-    found = [place.task_id for place in page.places]
-    while page.places and len(found) <= len(priorities):
-        page = queue.listed(waiting, Order(by=Sort.NEXT, descending=False), 2, page.places[-1])
-        found += [place.task_id for place in page.places]
+    page = queue.list_tasks(waiting, Order(by=Sort.NEXT, descending=False), 2)
+    task_ids = [position.task_id for position in page.places]
+    while page.places and len(task_ids) <= len(priorities):
+        page = queue.list_tasks(waiting, Order(by=Sort.NEXT, descending=False), 2, page.places[-1])
+        task_ids += [position.task_id for position in page.places]
     claimed = [task.id for _ in priorities if (task := queue.claim("w").result())]
-    assert found == [running, *claimed]
+    assert task_ids == [running, *claimed]

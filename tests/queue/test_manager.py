@@ -154,13 +154,13 @@ def test_a_task_can_be_claimed_by_its_id(store: Store) -> None:
 def test_a_heartbeat_renews_and_tells_what_is_lost_or_cancelled(store: Store) -> None:
     for _ in range(3):
         submit(store)
-    kept, lost, cancelled = (claim(store) for _ in range(3))
+    renewed, lost, cancelled = (claim(store) for _ in range(3))
     store.queue.requeue(lost.id, lost.fence, "").result()
     store.queue.cancel(cancelled.id).result()
     store.clock.advance(30)
-    beat = store.queue.heartbeat([(t.id, t.fence) for t in (kept, lost, cancelled)] + [(99, 1)]).result()
+    beat = store.queue.heartbeat([(t.id, t.fence) for t in (renewed, lost, cancelled)] + [(99, 1)]).result()
     assert (beat.lost, beat.cancelled) == (frozenset({lost.id, 99}), frozenset({cancelled.id}))
-    assert store.queue.get(kept.id).lease_until == store.clock() + timedelta(seconds=60)
+    assert store.queue.get(renewed.id).lease_until == store.clock() + timedelta(seconds=60)
 
 
 def test_a_stale_fence_is_refused_everywhere(store: Store) -> None:
@@ -584,8 +584,8 @@ def test_what_a_dead_daemon_left_running_goes_on_with_its_attempt(tmp_path: Path
         (recovered,) = store.queue.recover().result()
         assert (recovered.id, recovered.status, recovered.crashes) == (first, Status.QUEUED, 1)
         assert claim(store).attempt == 1
-        told = store.events.after(0, limit=9, task_id=first)[2]
-        assert (told.kind, told.level) == (Kind.TASK_RECOVERED, Level.WARNING)
+        event = store.events.after(0, limit=9, task_id=first)[2]
+        assert (event.kind, event.level) == (Kind.TASK_RECOVERED, Level.WARNING)
 
 
 def test_a_task_that_keeps_killing_its_daemon_is_set_aside(store: Store) -> None:
@@ -615,10 +615,10 @@ def test_progress_between_crashes_is_forgiving(store: Store) -> None:
 
 def test_a_lease_that_ran_out_is_swept_and_a_renewed_one_is_not(store: Store) -> None:
     submit(store), submit(store)
-    lost, kept = claim(store), claim(store)
+    lost, renewed = claim(store), claim(store)
     store.clock.advance(60)
     assert store.queue.sweep().result() == []
-    store.queue.heartbeat([(kept.id, kept.fence)]).result()
+    store.queue.heartbeat([(renewed.id, renewed.fence)]).result()
     store.clock.advance(1)
     assert [task.id for task in store.queue.sweep().result()] == [lost.id]
     with pytest.raises(StaleFence):

@@ -27,15 +27,15 @@ def test_what_is_said_is_kept_in_order_with_its_event(store: Store) -> None:
     first = store.queue.say(number, "  Use csv.\n").result()
     task = claim(store)
     second = store.queue.say(number, "And no pandas.", interrupts=False).result()
-    assert store.queue.said(number) == (first, second)
-    assert store.queue.said(other) == ()
-    assert [(one.text, one.attempt, one.interrupts) for one in (first, second)] == [
+    assert store.queue.list_messages(number) == (first, second)
+    assert store.queue.list_messages(other) == ()
+    assert [(message.text, message.attempt, message.interrupts) for message in (first, second)] == [
         ("Use csv.", 0, True),
         ("And no pandas.", task.attempt, False),
     ]
     assert first.at == store.clock.now
-    told = [event for event in store.events.after(0, limit=99, task_id=number) if event.kind is Kind.OWNER_SAID]
-    assert [(event.message, event.data) for event in told] == [
+    events = [event for event in store.events.after(0, limit=99, task_id=number) if event.kind is Kind.OWNER_SAID]
+    assert [(event.message, event.data) for event in events] == [
         ("Use csv.", {"interrupts": True}),
         ("And no pandas.", {"interrupts": False}),
     ]
@@ -46,13 +46,13 @@ def test_the_worker_that_runs_it_learns_of_the_newest_that_interrupts(store: Sto
     task, woken = claim(store), list[int]()
     store.queue.on_wake(lambda: woken.append(1))
     owned = [(task.id, task.fence)]
-    assert store.queue.heartbeat(owned).result().said == {}
+    assert store.queue.heartbeat(owned).result().newest_messages == {}
     store.queue.say(number, "one", interrupts=False).result()
-    assert store.queue.heartbeat(owned).result().said == {}
+    assert store.queue.heartbeat(owned).result().newest_messages == {}
     store.queue.say(number, "two").result()
     third = store.queue.say(number, "three").result()
     store.queue.say(number, "four", interrupts=False).result()
-    assert store.queue.heartbeat(owned).result().said == {number: third.id}
+    assert store.queue.heartbeat(owned).result().newest_messages == {number: third.id}
     assert len(woken) == 4
 
 
@@ -89,7 +89,7 @@ def test_what_is_empty_or_too_long_is_refused_by_its_field(store: Store, text: s
     with pytest.raises(InvalidTask) as refused:
         store.queue.say(number, text).result()
     assert why in refused.value.fields["text"]
-    assert store.queue.said(number) == ()
+    assert store.queue.list_messages(number) == ()
 
 
 def test_there_is_an_end_to_what_a_task_takes(store: Store) -> None:

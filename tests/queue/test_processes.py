@@ -74,19 +74,19 @@ def test_what_a_killed_producer_was_acknowledged_is_there(tmp_path: Path) -> Non
 
 
 def test_what_a_killed_claimer_left_is_done_once_by_the_next(tmp_path: Path) -> None:
-    path, told = tmp_path / "a.sqlite", list[str]()
+    path, output_lines = tmp_path / "a.sqlite", list[str]()
     ids = fill(path, 60)
     for kill_at in (7, 30, 61):
         with child("consume", path) as process:
             for line in lines(process):
-                told.append(line)
-                if len(told) >= kill_at:
+                output_lines.append(line)
+                if len(output_lines) >= kill_at:
                     process.kill()
         with open_store(path) as store:
             assert len(store.queue.recover().result()) <= 1
     with child("consume", path) as process:
-        told += list(lines(process))
-    done = [int(line.split()[1]) for line in told if line.startswith("done")]
+        output_lines += list(lines(process))
+    done = [int(line.split()[1]) for line in output_lines if line.startswith("done")]
     assert len(done) == len(set(done))
     with open_store(path) as store:
         assert sorted(task.id for task in store.queue.find(Status.DONE, limit=100)) == ids

@@ -29,8 +29,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def split(store: Store) -> Task:
     """A task with three parts, the third after the others."""
     store.queue.submit(TaskSpec(description="whole")).result()
-    whole = claim(store)
-    return store.queue.split(whole.id, whole.fence, "waits for its parts", PARTS).result()
+    parent = claim(store)
+    return store.queue.split(parent.id, parent.fence, "waits for its parts", PARTS).result()
 
 
 def claim(store: Store) -> Task:
@@ -49,22 +49,22 @@ def stand(store: Store) -> list[Status]:
 
 
 def test_parts_are_claimed_first_and_the_whole_goes_on_with_its_attempt_when_they_are_done(store: Store) -> None:
-    whole = split(store)
+    parent = split(store)
     assert stand(store) == [S.BLOCKED, S.QUEUED, S.QUEUED, S.BLOCKED]
     other = store.queue.submit(TaskSpec(description="other")).result().task_id
     assert [end(store, Ending.COMMITTED).id for _ in range(3)] == [2, 3, 4]
     again = claim(store)
-    assert (again.id, again.attempt) == (whole.id, 1)
+    assert (again.id, again.attempt) == (parent.id, 1)
     assert store.queue.get(other).status is S.QUEUED
     family = store.queue.family(store.queue.get(1))
-    assert (family.whole, [part.id for part in family.subtasks]) == (None, [2, 3, 4])
-    assert store.queue.family(store.queue.get(3)).whole == 1
+    assert (family.parent_id, [part.id for part in family.subtasks]) == (None, [2, 3, 4])
+    assert store.queue.family(store.queue.get(3)).parent_id == 1
 
 
 def test_a_split_that_is_carried_out_twice_makes_each_part_once(store: Store) -> None:
-    whole = split(store)
+    parent = split(store)
     with pytest.raises(StaleFence):
-        store.queue.split(whole.id, whole.fence, "again", PARTS).result()
+        store.queue.split(parent.id, parent.fence, "again", PARTS).result()
     for _ in range(2):
         end(store, Ending.NO_CHANGE)
     end(store, Ending.GAVE_UP)
@@ -75,56 +75,56 @@ def test_a_split_that_is_carried_out_twice_makes_each_part_once(store: Store) ->
 
 
 def test_the_whole_goes_on_when_parts_failed_and_the_others_have_ended(store: Store) -> None:
-    whole = split(store)
+    parent = split(store)
     end(store, Ending.GAVE_UP)
     assert stand(store) == [S.BLOCKED, S.FAILED, S.QUEUED, S.FAILED]
     assert store.queue.get(4).ending is Ending.DEPENDENCY
     end(store, Ending.COMMITTED)
-    assert store.queue.get(whole.id).reason == "2 of its 3 parts failed"
+    assert store.queue.get(parent.id).reason == "2 of its 3 parts failed"
     assert stand(store)[0] is S.QUEUED
 
 
 def test_a_failed_part_that_its_owner_asks_for_again_is_waited_for(store: Store) -> None:
-    whole = split(store)
+    parent = split(store)
     end(store, Ending.GAVE_UP)
     store.queue.retry(2).result()
     store.queue.retry(4).result()
     for _ in range(3):
-        assert store.queue.get(whole.id).status is S.BLOCKED
+        assert store.queue.get(parent.id).status is S.BLOCKED
         end(store, Ending.COMMITTED)
-    assert store.queue.get(whole.id).reason == "all of its parts are done"
+    assert store.queue.get(parent.id).reason == "all of its parts are done"
 
 
 def test_a_part_that_is_cancelled_ends_the_whole_and_with_it_the_other_parts(store: Store) -> None:
-    whole = split(store)
-    after = store.queue.submit(TaskSpec(description="after", depends_on=(whole.id,))).result().task_id
+    parent = split(store)
+    after = store.queue.submit(TaskSpec(description="after", depends_on=(parent.id,))).result().task_id
     running = claim(store)
     store.queue.cancel(3).result()
     assert stand(store) == [S.FAILED, S.RUNNING, S.CANCELLED, S.FAILED, S.FAILED]
-    assert store.queue.get(whole.id).ending is store.queue.get(after).ending is Ending.DEPENDENCY
+    assert store.queue.get(parent.id).ending is store.queue.get(after).ending is Ending.DEPENDENCY
     assert store.queue.get(running.id).cancel_requested
     store.queue.finish(running.id, running.fence, Ending.USER).result()
     assert stand(store)[:2] == [S.FAILED, S.CANCELLED]
 
 
 def test_cancelling_the_whole_cancels_what_is_open_of_it_and_asking_again_plans_anew(store: Store) -> None:
-    whole = split(store)
+    parent = split(store)
     end(store, Ending.COMMITTED)
-    store.queue.cancel(whole.id).result()
+    store.queue.cancel(parent.id).result()
     assert stand(store) == [S.CANCELLED, S.DONE, S.CANCELLED, S.CANCELLED]
-    store.queue.retry(whole.id).result()
+    store.queue.retry(parent.id).result()
     again = claim(store)
-    assert (again.id, again.attempt) == (whole.id, 2)
+    assert (again.id, again.attempt) == (parent.id, 2)
     store.queue.split(again.id, again.fence, "anew", PARTS[:2]).result()
-    assert [task.spec.key for task in store.queue.subtasks(whole.id, 2)] == ["split:1:2:1", "split:1:2:2"]
-    assert store.queue.get(whole.id).status is S.BLOCKED
+    assert [task.spec.key for task in store.queue.subtasks(parent.id, 2)] == ["split:1:2:1", "split:1:2:2"]
+    assert store.queue.get(parent.id).status is S.BLOCKED
 
 
 @pytest.mark.parametrize("ending", [Ending.COMMITTED, Ending.GAVE_UP, Ending.USER])
 def test_a_part_of_an_earlier_attempt_settles_nothing(store: Store, ending: Ending) -> None:
-    whole = split(store)
-    store.queue.cancel(whole.id).result()
-    store.queue.retry(whole.id).result()
+    parent = split(store)
+    store.queue.cancel(parent.id).result()
+    store.queue.retry(parent.id).result()
     again = claim(store)
     store.queue.split(again.id, again.fence, "anew", PARTS[:1]).result()
     own = claim(store)
@@ -132,30 +132,30 @@ def test_a_part_of_an_earlier_attempt_settles_nothing(store: Store, ending: Endi
     old = claim(store)
     assert (old.id, old.spec.key, own.spec.key) == (2, "split:1:1:1", "split:1:2:1")
     store.queue.finish(old.id, old.fence, ending).result()
-    assert store.queue.get(whole.id).status is S.BLOCKED
+    assert store.queue.get(parent.id).status is S.BLOCKED
     store.queue.finish(own.id, own.fence, Ending.COMMITTED).result()
-    assert store.queue.get(whole.id).reason == "all of its parts are done"
+    assert store.queue.get(parent.id).reason == "all of its parts are done"
 
 
 def test_a_whole_that_was_cancelled_while_it_planned_has_no_parts(store: Store) -> None:
     store.queue.submit(TaskSpec(description="whole")).result()
-    whole = claim(store)
-    store.queue.cancel(whole.id).result()
-    assert store.queue.split(whole.id, whole.fence, "", PARTS).result().status is S.CANCELLED
+    parent = claim(store)
+    store.queue.cancel(parent.id).result()
+    assert store.queue.split(parent.id, parent.fence, "", PARTS).result().status is S.CANCELLED
     assert len(store.queue.find()) == 1
 
 
 def test_what_parts_used_counts_for_the_whole_until_its_owner_asks_again(store: Store) -> None:
-    whole = split(store)
-    for task_id in (whole.id, 2, 4):
+    parent = split(store)
+    for task_id in (parent.id, 2, 4):
         request = ModelRequest(phase=Phase.CODING, messages=(), task_id=task_id)
         store.steps.save_reply(request, Completion(text="", backend="b", model="m", tokens_in=5, cost_usd=0.5)).result()
-    assert store.queue.sum_spent_on_subtasks(whole.id) == Spent(model_calls=2, tokens_in=10, cost_usd=1.0)
+    assert store.queue.sum_spent_on_subtasks(parent.id) == Spent(model_calls=2, tokens_in=10, cost_usd=1.0)
     assert store.queue.sum_spent_on_subtasks(2) == Spent()
-    store.queue.cancel(whole.id).result()
-    store.queue.retry(whole.id).result()
+    store.queue.cancel(parent.id).result()
+    store.queue.retry(parent.id).result()
     claim(store)
-    assert store.queue.sum_spent_on_subtasks(whole.id) == Spent()
+    assert store.queue.sum_spent_on_subtasks(parent.id) == Spent()
 
 
 def test_a_task_that_waits_for_parts_makes_sense_to_who_looks_for_damage(store: Store) -> None:

@@ -72,7 +72,7 @@ STORES: dict[str, Opener] = {"sqlite": sqlite}
 
 
 @dataclass(frozen=True)
-class Place:
+class Storage:
     """The place of a store, so that a test can open it as often as it likes."""
 
     folder: Path
@@ -84,13 +84,13 @@ class Place:
 
 
 @pytest.fixture(params=STORES.values(), ids=list(STORES))
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    return Place(tmp_path, HandClock(), request.param)
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+    return Storage(tmp_path, HandClock(), request.param)
 
 
 @pytest.fixture
-def node(place: Place) -> Iterator[Node]:
-    with place.open() as opened:
+def node(storage: Storage) -> Iterator[Node]:
+    with storage.open() as opened:
         yield opened
 
 
@@ -123,10 +123,10 @@ def together(calls: Sequence[Callable[[], Future[Any]]]) -> list[Any]:
 # Transactions
 
 
-def test_what_was_accepted_outlives_the_process(place: Place) -> None:
-    with place.open() as node:
+def test_what_was_accepted_outlives_the_process(storage: Storage) -> None:
+    with storage.open() as node:
         task_id = node.submit("keep me")
-    with place.open() as node:
+    with storage.open() as node:
         assert node.queue.get(task_id).spec.description == "keep me"
 
 
@@ -236,27 +236,27 @@ def test_of_several_who_move_a_task_at_once_one_succeeds(node: Node) -> None:
 # Submitting and claiming
 
 
-def test_a_key_makes_one_task_whoever_sends_it(place: Place) -> None:
-    with place.open() as node, place.open() as other:
+def test_a_key_makes_one_task_whoever_sends_it(storage: Storage) -> None:
+    with storage.open() as node, storage.open() as other:
         spec = TaskSpec(description="once", key="k")
         sent = together([lambda: node.queue.submit(spec), lambda: other.queue.submit(spec)] * 4)
         assert len({each.task_id for each in sent}) == 1
         assert sum(each.created for each in sent) == 1
 
 
-def test_each_task_is_claimed_by_one_worker_on_one_node(place: Place) -> None:
-    with place.open() as node, place.open() as other:
+def test_each_task_is_claimed_by_one_worker_on_one_node(storage: Storage) -> None:
+    with storage.open() as node, storage.open() as other:
         ids = {node.submit(str(number)) for number in range(20)}
         claims = together([lambda: node.queue.claim("a"), lambda: other.queue.claim("b")] * 15)
         claimed = [task.id for task in claims if isinstance(task, Task)]
         assert sorted(claimed) == sorted(ids)
 
 
-def test_a_lease_that_ran_out_goes_to_another_under_a_higher_fence_and_the_first_is_refused(place: Place) -> None:
-    with place.open() as node, place.open() as other:
+def test_a_lease_that_ran_out_goes_to_another_under_a_higher_fence_and_the_first_is_refused(storage: Storage) -> None:
+    with storage.open() as node, storage.open() as other:
         node.submit()
         old = node.claim()
-        place.clock.advance(LEASE_S + 1)
+        storage.clock.advance(LEASE_S + 1)
         assert [task.id for task in other.queue.sweep().result()] == [old.id]
         new = other.claim()
         assert (new.id, new.fence > old.fence) == (old.id, True)
@@ -275,27 +275,27 @@ def test_a_lease_that_ran_out_goes_to_another_under_a_higher_fence_and_the_first
         assert other.queue.approvals(open_only=False) == []
 
 
-def test_a_lease_that_is_renewed_stays(place: Place, node: Node) -> None:
+def test_a_lease_that_is_renewed_stays(storage: Storage, node: Node) -> None:
     node.submit()
     task = node.claim()
-    place.clock.advance(LEASE_S - 1)
+    storage.clock.advance(LEASE_S - 1)
     assert node.queue.heartbeat([(task.id, task.fence)]).result().lost == frozenset()
-    place.clock.advance(2)
+    storage.clock.advance(2)
     assert node.queue.sweep().result() == []
-    assert node.queue.get(task.id).lease_until == place.clock() - timedelta(seconds=2) + timedelta(seconds=LEASE_S)
+    assert node.queue.get(task.id).lease_until == storage.clock() - timedelta(seconds=2) + timedelta(seconds=LEASE_S)
 
 
 # Approvals
 
 
-def test_an_ask_outlives_the_process_and_its_answer_lets_the_task_go_on(place: Place) -> None:
-    with place.open() as node:
+def test_an_ask_outlives_the_process_and_its_answer_lets_the_task_go_on(storage: Storage) -> None:
+    with storage.open() as node:
         node.submit()
         task = node.claim()
         assert (
             node.queue.wait_for_owner(task.id, task.fence, "needs a package", (ASK,)).result().status is Status.WAITING
         )
-    with place.open() as node:
+    with storage.open() as node:
         assert node.queue.claim("w").result() is None
         (asked,) = node.queue.approvals()
         assert (asked.ask, asked.task_id) == (ASK, task.id)
@@ -317,8 +317,8 @@ def test_an_ask_is_decided_once(node: Node) -> None:
 # Pauses
 
 
-def test_a_pause_stops_claims_on_every_node_until_its_last_reason_is_gone(place: Place) -> None:
-    with place.open() as node, place.open() as other:
+def test_a_pause_stops_claims_on_every_node_until_its_last_reason_is_gone(storage: Storage) -> None:
+    with storage.open() as node, storage.open() as other:
         node.submit()
         node.queue.pause("lunch").result()
         node.queue.add_pause(PauseSource.DISK, "3 MB left").result()
@@ -329,8 +329,8 @@ def test_a_pause_stops_claims_on_every_node_until_its_last_reason_is_gone(place:
         other.claim()
 
 
-def test_a_pause_outlives_the_process(place: Place) -> None:
-    with place.open() as node:
+def test_a_pause_outlives_the_process(storage: Storage) -> None:
+    with storage.open() as node:
         paused = node.queue.pause("lunch").result()
-    with place.open() as node:
+    with storage.open() as node:
         assert node.queue.pause_state() == paused

@@ -33,29 +33,29 @@ def list_known(**more: object) -> Forecast:
 
 
 def test_it_says_how_many_tasks_until_when_and_for_how_much_with_the_range() -> None:
-    found = outlook(list_known(), NOW)
-    assert found.line == f"14 tasks, done about {local(hours(2.2))}, about $0.80 of the $5.00 left today"
+    summary = outlook(list_known(), NOW)
+    assert summary.line == f"14 tasks, done about {local(hours(2.2))}, about $0.80 of the $5.00 left today"
     between = f"done between {local(hours(1))} and {local(hours(3))}, $0.55 to $1.20"
-    assert found.range == f"{between}, eight times of ten; by the last 62 tasks"
-    assert found.warning == ""
+    assert summary.range == f"{between}, eight times of ten; by the last 62 tasks"
+    assert summary.warning == ""
 
 
 def test_a_day_further_away_is_named() -> None:
     far = hours(30)
-    found = outlook(list_known(done_at=TimeEstimate(low=far, middle=far, high=None)), NOW)
-    assert f"done about {far.astimezone():%a %H:%M %Z}" in found.line
-    assert "two weeks from now" in found.range
+    summary = outlook(list_known(done_at=TimeEstimate(low=far, middle=far, high=None)), NOW)
+    assert f"done about {far.astimezone():%a %H:%M %Z}" in summary.line
+    assert "two weeks from now" in summary.range
 
 
 def test_with_nothing_measured_it_says_so() -> None:
-    found = outlook(Forecast(tasks=3, measured=1), NOW)
-    assert found.line == "3 tasks, no forecast before 3 tasks were worked on to their end (1 has so far)"
-    assert found.range == ""
+    summary = outlook(Forecast(tasks=3, measured=1), NOW)
+    assert summary.line == "3 tasks, no forecast before 3 tasks were worked on to their end (1 has so far)"
+    assert summary.range == ""
 
 
 def test_what_no_model_can_begin_has_no_forecast() -> None:
-    found = outlook(list_known(tasks=3, for_model=3), NOW)
-    assert (found.line, found.range, found.warning) == ("3 tasks, 3 of them wait for a model", "", "")
+    summary = outlook(list_known(tasks=3, for_model=3), NOW)
+    assert (summary.line, summary.range, summary.warning) == ("3 tasks, 3 of them wait for a model", "", "")
     assert "done about" in outlook(list_known(tasks=3, for_model=2), NOW).line
 
 
@@ -68,20 +68,20 @@ def test_the_model_is_named_whose_tasks_were_measured() -> None:
 
 
 def test_a_budget_that_will_not_do_is_said_in_place_of_a_wrong_end() -> None:
-    found = outlook(list_known(used_up_at=hours(1.5), fit_budget=8), NOW)
-    assert found.warning == (
+    summary = outlook(list_known(used_up_at=hours(1.5), fit_budget=8), NOW)
+    assert summary.warning == (
         f"The day's budget is used up about {local(hours(1.5))}; 6 tasks will wait until {local(DAY_END)}, "
         "when the next day's begins."
     )
-    assert "done" not in found.line
-    assert "done" not in found.range
+    assert "done" not in summary.line
+    assert "done" not in summary.range
 
 
 def test_while_tasks_are_held_back_no_time_is_told() -> None:
-    found = outlook(list_known(used_up_at=hours(1.5), fit_budget=8), NOW, is_held=True)
-    assert found.line == "14 tasks, about 2 h 10 min of work, about $0.80 of the $5.00 left today"
-    assert found.range.startswith("1 h to 3 h of work")
-    assert found.warning == ""
+    summary = outlook(list_known(used_up_at=hours(1.5), fit_budget=8), NOW, is_held=True)
+    assert summary.line == "14 tasks, about 2 h 10 min of work, about $0.80 of the $5.00 left today"
+    assert summary.range.startswith("1 h to 3 h of work")
+    assert summary.warning == ""
 
 
 def test_what_waits_for_its_owner_or_a_model_is_told() -> None:
@@ -95,5 +95,5 @@ def test_what_waits_for_its_owner_or_a_model_is_told() -> None:
 
 def test_a_length_that_is_always_the_same_is_no_range() -> None:
     same = Estimate(low=3600.0, middle=3601.0, high=3602.0)
-    found = outlook(list_known(takes_s=same), NOW, is_held=True)
-    assert found.range == "$0.55 to $1.20, eight times of ten; by the last 62 tasks"
+    summary = outlook(list_known(takes_s=same), NOW, is_held=True)
+    assert summary.range == "$0.55 to $1.20, eight times of ten; by the last 62 tasks"

@@ -67,8 +67,8 @@ def test_commits_of_high_risk_are_told(history: History) -> None:
             label="exit_code", iterations=9,
         )  # fmt: skip
         history.store.state.record_commit(commit).result()
-    found = advice(history)
-    assert "1 commit of high risk unread: begin with that of task 59 (57 points, judged by an exit code" in found
+    text = advice(history)
+    assert "1 commit of high risk unread: begin with that of task 59 (57 points, judged by an exit code" in text
 
 
 def test_runs_that_were_killed_again_and_again_are_told(second: History) -> None:
@@ -94,11 +94,11 @@ def test_crashes_and_troubles_of_the_machine_are_told(second: History) -> None:
     for kind in (Kind.BACKUP_FAILED, Kind.DISK_LOW, Kind.NOTIFY_FAILED, Kind.DATABASE_RESTORED, Kind.REGRESSION):
         second.tell(kind, "")
     second.tell(Kind.BUDGET_REACHED, "", budget="day")
-    found = advice(second)
-    assert "The daemon ended unexpectedly 2 times" in found
-    assert "1 backup failed" in found
-    assert "1 time the disk was nearly full" in found
-    assert "1 notice could not be sent" in found
-    assert "1 restore of the database" in found
-    assert "1 regression" in found
-    assert "The budget of day was reached 1 time" in found
+    text = advice(second)
+    assert "The daemon ended unexpectedly 2 times" in text
+    assert "1 backup failed" in text
+    assert "1 time the disk was nearly full" in text
+    assert "1 notice could not be sent" in text
+    assert "1 restore of the database" in text
+    assert "1 regression" in text
+    assert "The budget of day was reached 1 time" in text

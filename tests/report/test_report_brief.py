@@ -26,8 +26,8 @@ def line(**fields: object) -> str:
 
 def test_the_line_says_what_landed_failed_cost_and_waits() -> None:
     spent = Spent(model_calls=3, cost_usd=0.31)
-    said = line(landed=33, failed=9, common=6, spent=spent, needs=3, unread=12)
-    assert said == "33 landed, 9 failed (6 for one cause), $0.31, 3 need you, 12 to read"
+    text = line(landed=33, failed=9, common=6, spent=spent, needs=3, unread=12)
+    assert text == "33 landed, 9 failed (6 for one cause), $0.31, 3 need you, 12 to read"
 
 
 def test_what_is_nothing_to_speak_of_is_left_out() -> None:
@@ -57,8 +57,8 @@ def test_the_figures_are_those_of_the_span_alone(history: History) -> None:
     db, end = history.store.db, history.clock.now
     first, second, both = (brief.read(db, *span) for span in ((FIRST, middle), (middle, end), (FIRST, end)))
     for name in ("landed", "failed"):
-        found = [getattr(each.figures, name) for each in (first, second, both)]
-        assert found[0] + found[1] == found[2] > 0, name
+        counts = [getattr(each.figures, name) for each in (first, second, both)]
+        assert counts[0] + counts[1] == counts[2] > 0, name
     assert first.figures.spent.model_calls + second.figures.spent.model_calls == both.figures.spent.model_calls
     assert sum(len(cause.tasks) for cause in both.causes) == both.figures.failed
     assert both.figures.common == len(both.causes[0].tasks)
@@ -122,7 +122,10 @@ def test_the_cause_of_a_failure_is_named_by_how_the_task_ended_where_no_test_fai
 def test_the_report_begins_with_the_line_of_the_brief(history: History) -> None:
     history.week(14, skill=0.4)
     until = history.clock.now
-    found, text = brief.read(history.store.db, FIRST, until).figures, render(summarise(history.store.db, FIRST, until))
+    figures, text = (
+        brief.read(history.store.db, FIRST, until).figures,
+        render(summarise(history.store.db, FIRST, until)),
+    )
     (line,) = [each for each in text.splitlines() if each.startswith("In brief: ")]
-    for part in (f"{found.landed} landed", f"{found.failed} failed", f"{found.unread} to read"):
+    for part in (f"{figures.landed} landed", f"{figures.failed} failed", f"{figures.unread} to read"):
         assert part in line

@@ -57,8 +57,8 @@ def test_values_and_names_of_functions_make_no_cause_of_their_own(errors: list[s
 
 
 def test_each_missing_module_is_a_cause_of_its_own() -> None:
-    told = "ModuleNotFoundError: No module named 'httpx.auth'"
-    tasks = [fail(1, told), fail(2, told.replace("httpx.auth", "yaml")), fail(3, told.replace(".auth", ""))]
+    error = "ModuleNotFoundError: No module named 'httpx.auth'"
+    tasks = [fail(1, error), fail(2, error.replace("httpx.auth", "yaml")), fail(3, error.replace(".auth", ""))]
     causes = cluster(tasks)
     assert [(cause.module, len(cause.tasks)) for cause in causes] == [("httpx", 2), ("yaml", 1)]
     assert cluster([fail(1, "Error: Cannot find module '@scope/left-pad'")])[0].module == "@scope/left-pad"
@@ -92,12 +92,12 @@ def test_what_failed_for_the_sake_of_another_task_belongs_to_its_cause() -> None
 
 
 def test_a_cause_keeps_its_id_whatever_else_failed() -> None:
-    one, other = fail(2, "KeyError: 'a'"), fail(1, "ValueError: b")
-    assert cluster([one])[0].id == cluster([one, other])[1].id
+    failure, other = fail(2, "KeyError: 'a'"), fail(1, "ValueError: b")
+    assert cluster([failure])[0].id == cluster([failure, other])[1].id
 
 
 @given(st.lists(st.sampled_from(["KeyError: 'a'", "ValueError: 3", "", "assert 1 == 2"]), max_size=12))
 def test_each_failed_task_has_exactly_one_cause_and_the_commonest_comes_first(errors: list[str]) -> None:
-    found = ids([fail(number, error) for number, error in enumerate(errors, 1)])
-    assert sorted(number for group in found for number in group) == list(range(1, len(errors) + 1))
-    assert [len(group) for group in found] == sorted(map(len, found), reverse=True)
+    groups = ids([fail(number, error) for number, error in enumerate(errors, 1)])
+    assert sorted(number for group in groups for number in group) == list(range(1, len(errors) + 1))
+    assert [len(group) for group in groups] == sorted(map(len, groups), reverse=True)

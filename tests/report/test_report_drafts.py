@@ -46,19 +46,24 @@ def test_the_brief_counts_drafts_apart(history: History) -> None:
     fail(history)
     fail(history)
     fail(history, drafts=False)
-    found = brief.read(history.store.db, FIRST, history.clock.now + timedelta(seconds=1))
-    assert (found.figures.landed, found.figures.on_branch, found.figures.drafts, found.figures.unread) == (0, 0, 2, 0)
-    assert "3 failed (all for one cause), 2 drafts" in found.line
-    one = Figures(landed=0, failed=1, common=1, spent=Spent(), drafts=1)
-    assert [(part.topic, part.text) for part in brief.parts_of(one)][-1] == (Topic.DRAFTS, "1 draft")
+    night_brief = brief.read(history.store.db, FIRST, history.clock.now + timedelta(seconds=1))
+    assert (
+        night_brief.figures.landed,
+        night_brief.figures.on_branch,
+        night_brief.figures.drafts,
+        night_brief.figures.unread,
+    ) == (0, 0, 2, 0)
+    assert "3 failed (all for one cause), 2 drafts" in night_brief.line
+    figures = Figures(landed=0, failed=1, common=1, spent=Spent(), drafts=1)
+    assert [(part.topic, part.text) for part in brief.parts_of(figures)][-1] == (Topic.DRAFTS, "1 draft")
 
 
 def test_the_report_lists_each_with_its_tests_and_what_to_do(history: History) -> None:
     history.clock.now = FIRST
     task = fail(history)
-    found = summary(history)
-    assert (found.commits.total.commits, tell_brief(found).drafts) == (0, 1)
-    text = render(found)
+    week_summary = summary(history)
+    assert (week_summary.commits.total.commits, tell_brief(week_summary).drafts) == (0, 1)
+    text = render(week_summary)
     assert f"- task {task.id}: draft on agent/{task.id}-add-sums: 3 of 5 tests pass" in text.replace("\\", "")
     assert "**1 draft of what failed**" in text
     for command in ("show TASK", "retry TASK --from-draft", "integrate TASK", "discard TASK"):

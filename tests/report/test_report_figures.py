@@ -90,12 +90,12 @@ def test_failed_tasks_are_grouped_by_their_cause_as_in_the_brief(history: Histor
         history.failed(task, _judge_change("AssertionError", f"assert {number} == {number + 1}"), 0)
         reason = f"Gave up after {4 + number} tries, the limit."
         history.store.queue.finish(task.id, task.fence, Ending.GAVE_UP, reason=reason).result()
-    found = describe(history)
-    assert [(cause.title, cause.ending, len(cause.tasks)) for cause in found.tasks.causes] == [
+    week_summary = describe(history)
+    assert [(cause.title, cause.ending, len(cause.tasks)) for cause in week_summary.tasks.causes] == [
         ("AssertionError: assert 0 == 1", Ending.GAVE_UP, 3),
         ("no such branch", Ending.REFUSED, 1),
     ]
-    assert "4 failed (3 for one cause)" in brief.line(tell_brief(found))
+    assert "4 failed (3 for one cause)" in brief.line(tell_brief(week_summary))
 
 
 def test_a_task_that_failed_for_another_one_is_counted_with_that_ones_cause(history: History) -> None:
@@ -103,10 +103,10 @@ def test_a_task_that_failed_for_another_one_is_counted_with_that_ones_cause(hist
     history.store.queue.submit(parse_spec({"description": "go on", "depends_on": [first.id]})).result()
     history.failed(first, _judge_change("AssertionError", "assert 0 == 1"), 0)
     history.store.queue.finish(first.id, first.fence, Ending.GAVE_UP, reason="Gave up.").result()
-    found = describe(history)
-    (cause,) = found.tasks.causes
+    week_summary = describe(history)
+    (cause,) = week_summary.tasks.causes
     assert (cause.title, len(cause.tasks)) == ("AssertionError: assert 0 == 1", 2)
-    assert "2 failed (all for one cause)" in brief.line(tell_brief(found))
+    assert "2 failed (all for one cause)" in brief.line(tell_brief(week_summary))
 
 
 def test_pauses_are_those_that_stood_at_the_end(history: History) -> None:
@@ -120,8 +120,8 @@ def test_pauses_are_those_that_stood_at_the_end(history: History) -> None:
     queue.pause("lunch").result()
     history.clock.now = UNTIL + HOUR
     queue.resume().result()
-    found = describe(history).daemon
-    assert found.standing == [PauseSource.OWNER, PauseSource.REVIEW]
+    daemon = describe(history).daemon
+    assert daemon.standing == [PauseSource.OWNER, PauseSource.REVIEW]
 
 
 def test_a_life_that_ends_without_a_word_is_a_crash(history: History) -> None:
@@ -131,8 +131,8 @@ def test_a_life_that_ends_without_a_word_is_a_crash(history: History) -> None:
         history.tell(kind, "")
     history.clock.now = UNTIL - HOUR
     history.tell(Kind.DAEMON_STARTED, "")
-    found = describe(history).daemon
-    assert (found.starts, found.crashes) == (3, 1)
+    daemon = describe(history).daemon
+    assert (daemon.starts, daemon.crashes) == (3, 1)
 
 
 def test_asks_are_counted_with_how_long_they_waited(history: History) -> None:
@@ -160,9 +160,9 @@ def test_what_was_stopped_is_told_from_failures_that_stay(history: History) -> N
     for kind, message in errors:
         history.failed(claim(history), _judge_change(kind, message), 0)
     history.tell(Kind.COMMAND_BLOCKED, "", pattern="git push --force*")
-    found = describe(history).guards
-    assert (found.blocked, found.killed) == ({"package.unknown": 1, "python.os-system": 1}, {"ran too long": 1})
-    assert found.commands == {"git push --force*": 1}
+    guards = describe(history).guards
+    assert (guards.blocked, guards.killed) == ({"package.unknown": 1, "python.os-system": 1}, {"ran too long": 1})
+    assert guards.commands == {"git push --force*": 1}
 
 
 def _judge_change(kind: str, message: str) -> AttemptState:

@@ -77,9 +77,9 @@ def test_a_sentence_keeps_the_texts_in_it(text: str) -> None:
 @settings(deadline=None)
 @given(st.lists(st.tuples(hostile_texts, hostile_texts), max_size=4))
 def test_a_table_keeps_its_cells_whatever_stands_in_them(rows: list[tuple[str, str]]) -> None:
-    lines = [f"| {escape(one)} | {code(other, in_table=True)} |" for one, other in rows]
-    found = cells(align("\n".join(["| a | b |", "| --- | --- |", *lines])))
-    assert [[read(cell) for cell in row] for row in found[1:]] == [[flat(one), flat(other)] for one, other in rows]
+    lines = [f"| {escape(left)} | {code(other, in_table=True)} |" for left, other in rows]
+    table = cells(align("\n".join(["| a | b |", "| --- | --- |", *lines])))
+    assert [[read(cell) for cell in row] for row in table[1:]] == [[flat(left), flat(other)] for left, other in rows]
 
 
 @settings(deadline=None)
@@ -95,12 +95,12 @@ def test_a_list_keeps_its_items(texts: list[str]) -> None:
 @given(text=hostile_texts)
 def test_the_whole_report_holds_no_markup_of_a_text_and_nothing_that_moves_a_terminal(week: Summary, text: str) -> None:
     written = render(week, lambda _: text)
-    found = [child for token in READER.parse(written) for child in (token, *(token.children or []))]
-    kinds = {token.type for token in found}
+    tokens = [child for token in READER.parse(written) for child in (token, *(token.children or []))]
+    kinds = {token.type for token in tokens}
     unwanted = {"link_open", "image", "html_inline", "html_block", "fence", "code_block", "s_open", "em_open", "hr"}
     assert not kinds & unwanted
     assert all(char == "\n" or unicodedata.category(char)[0] != "C" for char in written)
-    assert [token.tag for token in found if token.type == "heading_open"] == ["h1", *["h2"] * 9]
+    assert [token.tag for token in tokens if token.type == "heading_open"] == ["h1", *["h2"] * 9]
 
 
 def test_names_and_paths_of_ours_stay_readable_in_a_terminal() -> None:

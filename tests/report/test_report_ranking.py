@@ -11,9 +11,9 @@ def test_a_commit_has_the_rank_that_its_report_gives_it(history: History) -> Non
     history.week(14, skill=0.5)
     now = history.clock.now
     reported = summarise(history.store.db, FIRST, now).commits.ranked
-    assert len({one.points for one in reported}) > 2
-    found = ranks(history.store.db, [one.commit.id for one in reported], now)
-    assert list(found.values()) == list(reported)
+    assert len({rank.points for rank in reported}) > 2
+    rank_by_id = ranks(history.store.db, [rank.commit.id for rank in reported], now)
+    assert list(rank_by_id.values()) == list(reported)
 
 
 def test_only_the_commits_that_are_asked_for_are_ranked(history: History) -> None:

@@ -124,16 +124,16 @@ def test_what_the_pruned_log_told_is_no_longer_known_instead_of_none(history: Hi
     history.week(4)
     history.tell(Kind.MODEL_FAILED, "x", backend="openai", error="Outage")
     history.week(4)
-    whole = summarise(history.store.db, FIRST, UNTIL)
+    full_summary = summarise(history.store.db, FIRST, UNTIL)
     history.clock.now = UNTIL + timedelta(days=90)
     prune(history, UNTIL)
     gone = summarise(history.store.db, FIRST, UNTIL)
-    assert (whole.known, gone.known) == (Known.WHOLE, Known.NOTHING)
-    assert (gone.tasks, gone.commits) == (whole.tasks, whole.commits)
-    assert (gone.learning.uplift, gone.usage.models) == (whole.learning.uplift, whole.usage.models)
+    assert (full_summary.log_coverage, gone.log_coverage) == (Known.WHOLE, Known.NOTHING)
+    assert (gone.tasks, gone.commits) == (full_summary.tasks, full_summary.commits)
+    assert (gone.learning.uplift, gone.usage.models) == (full_summary.learning.uplift, full_summary.usage.models)
     page = render(gone)
     assert "Calls that failed: no longer known." in page
-    assert "Events of this time" not in render(whole)
+    assert "Events of this time" not in render(full_summary)
     assert page.count("The events of this time have been pruned") == 5
 
 
@@ -145,7 +145,7 @@ def test_a_log_that_was_pruned_in_part_says_from_when_it_counts(history: History
         history.tell(Kind.MODEL_FAILED, "x", backend="openai", error="Outage")
     prune(history, SINCE + timedelta(hours=24))
     summary = summarise(history.store.db, SINCE, UNTIL)
-    assert summary.known is Known.PART
+    assert summary.log_coverage is Known.PART
     page = render(summary)
     assert "Calls that failed: 1 or more." in page
     assert "Events before 2026-09-28 06:00 UTC have been pruned" in page
@@ -156,10 +156,10 @@ def test_a_pause_that_began_before_the_log_does_is_still_told(history: History) 
     history.store.queue.pause("away").result()
     history.clock.now = UNTIL - timedelta(days=1)
     history.store.queue.resume().result()
-    whole = summarise(history.store.db, SINCE, UNTIL).daemon
-    assert whole.standing == [PauseSource.DISK]
+    full_daemon = summarise(history.store.db, SINCE, UNTIL).daemon
+    assert full_daemon.standing == [PauseSource.DISK]
     prune(history, SINCE - timedelta(days=1))
-    assert summarise(history.store.db, SINCE, UNTIL).daemon == whole
+    assert summarise(history.store.db, SINCE, UNTIL).daemon == full_daemon
 
 
 def test_the_bytes_depend_neither_on_hashes_nor_on_zone_and_language(history: History, tmp_path: Path) -> None:

@@ -82,9 +82,9 @@ def test_every_weight_is_tried_here_and_says_why() -> None:
 
 def test_the_weightiest_reason_comes_first_and_the_level_follows_the_sum() -> None:
     risky = replace(SAFE, label="self_tested", iterations=9, files=size(100_000))
-    found = rank(risky, Around())
-    assert [reason.weight for reason in found.reasons] == ["self_tested", "size", "iterations"]
-    assert (found.points, found.level) == (57, Level.HIGH)
+    risk = rank(risky, Around())
+    assert [reason.weight for reason in risk.reasons] == ["self_tested", "size", "iterations"]
+    assert (risk.points, risk.level) == (57, Level.HIGH)
     assert rank(replace(SAFE, label="exit_code"), Around()).level is Level.MEDIUM
     assert HIGH > MEDIUM
 
@@ -96,8 +96,8 @@ def test_what_is_decided_comes_last_and_ties_go_to_the_older_commit(order: list[
         replace(SAFE, id=n, label="self_tested" if n % 2 else "verified", reviewed=n == 1, reverted=n == 3)
         for n in range(6)
     ]
-    found = in_order(rank(rows[n], Around()) for n in order)
-    assert [one.commit.id for one in found] == [5, 0, 2, 4, 1, 3]
+    ranking = in_order(rank(rows[n], Around()) for n in order)
+    assert [risk.commit.id for risk in ranking] == [5, 0, 2, 4, 1, 3]
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ def test_of_nothing_there_is_no_spread() -> None:
 @settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60))
 def test_at_least_95_percent_lie_at_or_below_the_95th_percentile(values: list[float]) -> None:
-    found = spread(values)
-    assert sum(value <= found.p95 for value in values) >= 0.95 * len(values)
-    assert sum(value < found.p95 for value in values) < 0.95 * len(values)
-    assert (found.count, found.most) == (len(values), max(values))
+    distribution = spread(values)
+    assert sum(value <= distribution.p95 for value in values) >= 0.95 * len(values)
+    assert sum(value < distribution.p95 for value in values) < 0.95 * len(values)
+    assert (distribution.count, distribution.most) == (len(values), max(values))
 
 
 @settings(deadline=None)

@@ -132,7 +132,7 @@ def test_models_are_summed_and_an_unknown_price_is_not_guessed(week: Week) -> No
     week.call("ollama", "small", 300, None)
     small, big = summarise(week.db, SINCE, UNTIL).usage.models
     assert (big.calls, big.tokens_in, big.tokens_out, big.cost) == (2, 300, 2, Cost(usd=0.75, tokens=302))
-    assert (big.latency_s.median, small.cost.unpriced_tokens, small.cost.known) == (3, 301, False)
+    assert (big.latency_s.median, small.cost.unpriced_tokens, small.cost.is_known) == (3, 301, False)
     (row,) = [line for line in render(summarise(week.db, SINCE, UNTIL)).splitlines() if "`small`" in line]
     assert [cell.strip() for cell in row.split("|")[1:7]] == ["ollama", "`small`", "1", "300", "1", "\\$?"]
 

@@ -69,8 +69,8 @@ print(json.dumps([before, read() == before, [path for path in before if written(
 @pytest.mark.parametrize("name", ["bubblewrap", "nested"])
 async def test_counters_of_the_whole_machine_stand_still(name: str, folder: Path) -> None:
     async with open_it(name, folder) as box:
-        found = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", COUNTED, json.dumps(THERE))))
-    seen, still, written = json.loads(found.stdout)
+        result = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", COUNTED, json.dumps(THERE))))
+    seen, still, written = json.loads(result.stdout)
     assert seen == {path: STILL.get(path, "") for path in THERE}
     assert {"/proc/stat", "/proc/loadavg", "/proc/vmstat"} <= seen.keys()
     assert still
@@ -81,8 +81,8 @@ async def test_counters_of_the_whole_machine_stand_still(name: str, folder: Path
 async def test_programs_find_the_processors_on_still_counters(name: str, folder: Path) -> None:
     code = "import os; print(os.cpu_count(), len(open('/proc/stat').read().split('cpu')) - 2)"
     async with open_it(name, folder) as box:
-        found = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", code)))
-    assert found.stdout.decode() == f"{os.cpu_count()} {os.cpu_count()}\n"
+        result = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", code)))
+    assert result.stdout.decode() == f"{os.cpu_count()} {os.cpu_count()}\n"
 
 
 async def test_the_memory_of_a_job_is_measured_where_there_are_groups(box: BubblewrapSandbox) -> None:
@@ -111,15 +111,15 @@ INSIDE = {"HOME", "TMPDIR", "LANG", "PYTHONDONTWRITEBYTECODE", "_", "OLDPWD", "S
 
 def environments_of(word: str) -> list[set[str]]:
     """The names of the variables of every process that has this word in its command line and can be looked at."""
-    found = []
+    environments = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             if word.encode() in (path / "cmdline").read_bytes():
                 entries = (path / "environ").read_bytes().split(b"\0")
-                found.append({entry.partition(b"=")[0].decode() for entry in entries if entry})
+                environments.append({entry.partition(b"=")[0].decode() for entry in entries if entry})
         except OSError:
             continue
-    return found
+    return environments
 
 
 async def test_without_control_groups_each_process_is_bounded() -> None:
@@ -135,11 +135,11 @@ async def test_without_control_groups_each_process_is_bounded() -> None:
 
 
 async def test_groups_are_gone_after_their_jobs(box: BubblewrapSandbox) -> None:
-    found = hierarchy()
-    assert found is not None or os.geteuid() != 0, "root has control groups"
-    if found is not None:
+    groups = hierarchy()
+    assert groups is not None or os.geteuid() != 0, "root has control groups"
+    if groups is not None:
         before = own_groups()
-        group = found.create(SandboxLimits())
+        group = groups.create(SandboxLimits())
         assert own_groups() > before, "the control: they would be seen"
         group.remove()
         await box.run(shell("true"))

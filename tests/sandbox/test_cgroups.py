@@ -22,10 +22,10 @@ def make_apart() -> Group:
 
 
 @pytest.fixture
-def place() -> Hierarchy:
-    found = hierarchy()
-    assert found is not None, "control groups are needed: run the tests as root, or in a delegated unit"
-    return found
+def group_tree() -> Hierarchy:
+    own_hierarchy = hierarchy()
+    assert own_hierarchy is not None, "control groups are needed: run the tests as root, or in a delegated unit"
+    return own_hierarchy
 
 
 def setting(group: Group, *names: str) -> str:
@@ -39,8 +39,8 @@ def within(group: Group, script: str) -> subprocess.Popen[str]:
     return subprocess.Popen(["sh", "-c", enter + script], stdout=subprocess.PIPE, text=True)
 
 
-async def test_limits_are_in_force_and_hold_for_who_enters(place: Hierarchy) -> None:
-    group = place.create(SandboxLimits(memory_mb=64, pids=7, cpus=0.5))
+async def test_limits_are_in_force_and_hold_for_who_enters(group_tree: Hierarchy) -> None:
+    group = group_tree.create(SandboxLimits(memory_mb=64, pids=7, cpus=0.5))
     assert setting(group, "pids.max") == "7"
     assert setting(group, "memory.max", "memory.limit_in_bytes") == str(64 << 20)
     assert setting(group, "cpu.max", "cpu.cfs_quota_us").split()[0] == "50000"
@@ -53,8 +53,8 @@ async def test_limits_are_in_force_and_hold_for_who_enters(place: Hierarchy) -> 
     assert not any(folder.exists() for folder in group.folders)
 
 
-async def test_killing_reaches_every_process_of_the_group(place: Hierarchy) -> None:
-    group = place.create(SandboxLimits())
+async def test_killing_reaches_every_process_of_the_group(group_tree: Hierarchy) -> None:
+    group = group_tree.create(SandboxLimits())
     with within(group, "setsid sleep 60 >/dev/null & echo up; exec sleep 60") as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
@@ -64,8 +64,8 @@ async def test_killing_reaches_every_process_of_the_group(place: Hierarchy) -> N
     await cgroups.remove(group)
 
 
-async def test_a_removal_that_was_cancelled_can_be_finished_without_the_loop(place: Hierarchy) -> None:
-    group = place.create(SandboxLimits())
+async def test_a_removal_that_was_cancelled_can_be_finished_without_the_loop(group_tree: Hierarchy) -> None:
+    group = group_tree.create(SandboxLimits())
     with within(group, "for i in 1 2 3 4 5 6 7 8; do sleep 60 & done; echo up; exec sleep 60") as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
@@ -78,15 +78,15 @@ async def test_a_removal_that_was_cancelled_can_be_finished_without_the_loop(pla
         assert not any(folder.exists() for folder in group.folders)
 
 
-def test_a_limit_that_the_kernel_refuses_raises_and_leaves_nothing(place: Hierarchy) -> None:
+def test_a_limit_that_the_kernel_refuses_raises_and_leaves_nothing(group_tree: Hierarchy) -> None:
     before = own_groups()
     with pytest.raises((CgroupError, OSError)):
-        place.create(SandboxLimits(pids=-5))
+        group_tree.create(SandboxLimits(pids=-5))
     assert own_groups() <= before
 
 
-def test_writing_a_control_file_raises_what_the_kernel_says(place: Hierarchy) -> None:
-    group = place.create(SandboxLimits())
+def test_writing_a_control_file_raises_what_the_kernel_says(group_tree: Hierarchy) -> None:
+    group = group_tree.create(SandboxLimits())
     with pytest.raises(OSError, match="Invalid argument"):
         cgroups.write(next(f / "pids.max" for f in group.folders if (f / "pids.max").exists()), "many")
     group.remove()
@@ -106,8 +106,8 @@ def test_where_there_is_no_place_the_reasons_are_told(tmp_path: Path) -> None:
     )
 
 
-def test_groups_of_daemons_that_are_gone_are_swept(place: Hierarchy) -> None:
-    group = place.create(SandboxLimits())
+def test_groups_of_daemons_that_are_gone_are_swept(group_tree: Hierarchy) -> None:
+    group = group_tree.create(SandboxLimits())
     left = [folder.with_name("999999999-abc") for folder in group.folders]
     for folder in left:
         folder.mkdir()
@@ -116,8 +116,8 @@ def test_groups_of_daemons_that_are_gone_are_swept(place: Hierarchy) -> None:
     assert not any(folder.exists() for folder in left)
 
 
-def test_groups_that_were_swept_are_named_and_those_of_the_living_stay(place: Hierarchy) -> None:
-    group = place.create(SandboxLimits())
+def test_groups_that_were_swept_are_named_and_those_of_the_living_stay(group_tree: Hierarchy) -> None:
+    group = group_tree.create(SandboxLimits())
     for folder in group.folders:
         folder.with_name("999999999-def").mkdir()
     assert cgroups.sweep() == ["999999999-def"]
@@ -126,8 +126,8 @@ def test_groups_that_were_swept_are_named_and_those_of_the_living_stay(place: Hi
     assert cgroups.sweep() == []
 
 
-async def test_a_group_tells_what_processor_time_was_used_also_by_what_nobody_waited_for(place: Hierarchy) -> None:
-    group = place.create(SandboxLimits())
+async def test_a_group_tells_what_processor_time_was_used_also_by_what_nobody_waited_for(group_tree: Hierarchy) -> None:
+    group = group_tree.create(SandboxLimits())
     counting = group
     if group.cpu_s() is None:  # version 1 with a hierarchy of its own for this
         counting = make_apart()

@@ -13,7 +13,7 @@ from nightshift.sandbox import child
 
 
 def launch(script: str, **more: object) -> child.Launch:
-    told: dict[str, object] = {
+    fields: dict[str, object] = {
         "argv": ["/bin/sh", "-c", script],
         "env": {"PATH": "/usr/bin:/bin"},
         "stdin": b"",
@@ -21,7 +21,7 @@ def launch(script: str, **more: object) -> child.Launch:
         "output_bytes": 1 << 20,
         "kill": lambda pid: None,
     }
-    return child.Launch(**{**told, **more})  # type: ignore[arg-type]
+    return child.Launch(**{**fields, **more})  # type: ignore[arg-type]
 
 
 async def test_output_input_and_exit_code_are_passed_on() -> None:

@@ -57,9 +57,9 @@ def assert_harmless(text: str) -> None:
 
 def test_every_text_of_a_verdict_is_masked_printable_and_bounded() -> None:
     verdict = clean(verdict_of(HOSTILE + "x" * 300_000), MASKED)
-    found = list(texts(verdict))
-    assert len(found) > 12
-    for text in found:
+    all_texts = list(texts(verdict))
+    assert len(all_texts) > 12
+    for text in all_texts:
         assert_harmless(text)
     one_line = {verdict.reason, *verdict.evidence.ids, verdict.failures[0].kind, verdict.results[0].id, *verdict.unseen}
     assert not any("\n" in text for text in one_line)
@@ -92,9 +92,9 @@ def test_printed_output_is_what_a_terminal_shows_in_the_end(raw: str, shown: str
 
 @given(st.text(alphabet="ab\x1b[]m;0\x07\r\n\\"))
 def test_printed_output_holds_nothing_that_a_terminal_obeys(raw: str) -> None:
-    found = print_output(raw, MASKED)
-    assert not {"\x1b", "\x07", "\r"} & set(found)
-    assert found.count("\n") == raw.count("\n")
+    output = print_output(raw, MASKED)
+    assert not {"\x1b", "\x07", "\r"} & set(output)
+    assert output.count("\n") == raw.count("\n")
 
 
 def test_paths_that_were_dropped_are_told_as_they_are() -> None:

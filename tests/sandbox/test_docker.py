@@ -53,9 +53,9 @@ def ours(api: Any) -> list[str]:
 
 
 async def test_the_engine_passes_the_self_test(box: DockerSandbox) -> None:
-    found = await selftest.probe(box, runtime())
-    assert found.passed, found.report
-    assert "ok     memory limit: holds for all processes together" in found.report
+    probe_result = await selftest.probe(box, runtime())
+    assert probe_result.passed, probe_result.report
+    assert "ok     memory limit: holds for all processes together" in probe_result.report
 
 
 async def test_it_is_chosen_by_name(box: DockerSandbox, folder: Path) -> None:
@@ -94,13 +94,13 @@ async def test_our_filter_stops_what_passes_the_engine_s(name: str, box: DockerS
 def without_us(api: Any, image: str, argv: list[str]) -> bytes:
     """The output of a container with the engine's own filter alone."""
     host = api.create_host_config(network_mode="none", cap_drop=["ALL"])
-    made = api.create_container(image, entrypoint=argv, host_config=host, user="64321")["Id"]
+    container = api.create_container(image, entrypoint=argv, host_config=host, user="64321")["Id"]
     try:
-        api.start(made)
-        api.wait(made)
-        return bytes(api.logs(made))
+        api.start(container)
+        api.wait(container)
+        return bytes(api.logs(container))
     finally:
-        api.remove_container(made, force=True)
+        api.remove_container(container, force=True)
 
 
 async def test_without_the_filter_nothing_starts(box: DockerSandbox) -> None:
@@ -143,13 +143,17 @@ async def test_the_engine_is_asked_for_every_bound(box: DockerSandbox, api: Any)
     limits = SandboxLimits(cpus=0.5, memory_mb=100, pids=20)
     begun = await box.begin(shell("cat; cat /proc/self/limits /proc/self/cgroup; id", limits=limits))
     (name,) = await asyncio.to_thread(ours, api)
-    found = (await asyncio.to_thread(api.inspect_container, name))["HostConfig"]
+    host_config = (await asyncio.to_thread(api.inspect_container, name))["HostConfig"]
     result = await begun.finish(b"")
-    assert (found["NanoCpus"], found["PidsLimit"]) == (500_000_000, 20)
-    assert found["Memory"] == found["MemorySwap"] == 100 << 20
-    assert (found["NetworkMode"], found["IpcMode"], found["LogConfig"]["Type"]) == ("none", "private", "none")
-    assert found["Init"] is False
-    assert not found["Privileged"]
+    assert (host_config["NanoCpus"], host_config["PidsLimit"]) == (500_000_000, 20)
+    assert host_config["Memory"] == host_config["MemorySwap"] == 100 << 20
+    assert (host_config["NetworkMode"], host_config["IpcMode"], host_config["LogConfig"]["Type"]) == (
+        "none",
+        "private",
+        "none",
+    )
+    assert host_config["Init"] is False
+    assert not host_config["Privileged"]
     text = result.stdout.decode()
     for line in ("Max open files", "Max core file size", "Max file size", "Max locked memory", "Max msgqueue size"):
         soft, hard = text.partition(line)[2].split()[:2]
@@ -277,9 +281,9 @@ def test_the_same_machine_gives_the_same_image() -> None:
 
 def test_an_image_of_the_owner_s_can_be_built_and_used(box: DockerSandbox, api: Any, folder: Path) -> None:
     """The Dockerfile's steps, on a base that needs no registry."""
-    told = {"BASE": box._image, "PYTHON": runtime().python[-1], "JOB_UID": str(launcher.job_uid())}
+    build_args = {"BASE": box._image, "PYTHON": runtime().python[-1], "JOB_UID": str(launcher.job_uid())}
     with (ROOT / "nightshift" / "sandbox" / "Dockerfile").open("rb") as file:
-        lines = list(api.build(fileobj=file, tag=OWN, buildargs=told, network_mode="none", decode=True, rm=True))
+        lines = list(api.build(fileobj=file, tag=OWN, buildargs=build_args, network_mode="none", decode=True, rm=True))
     assert any("Successfully tagged" in line.get("stream", "") for line in lines), lines
     choice = asyncio.run(
         choose("docker", runtime=runtime(), scratch=folder, docker_host=engine.host(), docker_image=OWN)
@@ -300,15 +304,15 @@ async def test_an_image_that_is_not_there_is_an_error_that_tells_how_to_make_it(
 
 
 async def test_without_an_engine_the_report_says_what_to_do(folder: Path) -> None:
-    async def said(host: str) -> str:
+    async def read_report(host: str) -> str:
         choice = await choose("docker", runtime=runtime(), scratch=folder, docker_host=host)
         assert choice.sandbox is None
         return choice.report
 
-    assert "no engine answers at unix:///nowhere/docker.sock (No such file or directory); install" in await said(
+    assert "no engine answers at unix:///nowhere/docker.sock (No such file or directory); install" in await read_report(
         "unix:///nowhere/docker.sock"
     )
-    assert "only an engine of this machine is used" in await said("tcp://10.0.0.1:2375")
+    assert "only an engine of this machine is used" in await read_report("tcp://10.0.0.1:2375")
 
 
 NOT_ALLOWED = """

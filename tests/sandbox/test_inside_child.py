@@ -13,14 +13,14 @@ from nightshift.sandbox.inside import child
 JOB = {"wall_s": 30.0, "output_bytes": 1 << 20, "token": "--mark--"}
 
 
-def reporting(_told: int, events: int, words: Sequence[str]) -> int:
+def reporting(_job_fd: int, events: int, words: Sequence[str]) -> int:
     os.write(events, words[0].encode())
     os.write(1, words[1].encode())
     return 3
 
 
-def waiting(told: int, events: int, _words: Sequence[str]) -> int:
-    os.write(events, child.read_all(told))
+def waiting(job_fd: int, events: int, _words: Sequence[str]) -> int:
+    os.write(events, child.read_all(job_fd))
     return 0
 
 
@@ -29,10 +29,10 @@ def descriptors() -> set[str]:
 
 
 def test_a_child_is_watched_to_its_end() -> None:
-    found = child.Child(reporting, ["event", "text"]).watch(JOB)
-    assert found.pop("duration_s") >= 0
-    assert found.pop("cpu_s") >= 0
-    assert found == {"ended": "exited", "exit": 3, "events": "event", "output": {"": "text"}, "limit": ""}
+    outcome = child.Child(reporting, ["event", "text"]).watch(JOB)
+    assert outcome.pop("duration_s") >= 0
+    assert outcome.pop("cpu_s") >= 0
+    assert outcome == {"ended": "exited", "exit": 3, "events": "event", "output": {"": "text"}, "limit": ""}
 
 
 def test_a_spared_child_goes_on_when_another_one_ends() -> None:
@@ -42,7 +42,7 @@ def test_a_spared_child_goes_on_when_another_one_ends() -> None:
     assert first.watch(JOB)["events"] == "still here"
 
 
-def burning(_told: int, _events: int, words: Sequence[str]) -> int:
+def burning(_job_fd: int, _events: int, words: Sequence[str]) -> int:
     """Burn time in so many children of children, which wait for each other."""
     if int(words[0]):
         for _ in range(2):
@@ -53,12 +53,12 @@ def burning(_told: int, _events: int, words: Sequence[str]) -> int:
         pass
 
 
-def sleeping(_told: int, _events: int, _words: Sequence[str]) -> int:
+def sleeping(_job_fd: int, _events: int, _words: Sequence[str]) -> int:
     while True:
         signal.pause()
 
 
-def sipping(_told: int, _events: int, _words: Sequence[str]) -> int:
+def sipping(_job_fd: int, _events: int, _words: Sequence[str]) -> int:
     while True:
         time.sleep(0.1)
         until = time.process_time() + 0.02
@@ -66,7 +66,7 @@ def sipping(_told: int, _events: int, _words: Sequence[str]) -> int:
             pass
 
 
-def ending_workers(_told: int, _events: int, _words: Sequence[str]) -> int:
+def ending_workers(_job_fd: int, _events: int, _words: Sequence[str]) -> int:
     """Burn time in one child after the other, none of which lives long."""
     while True:
         if os.fork() == 0:
@@ -90,11 +90,11 @@ CUT = {
 @pytest.mark.parametrize("name", CUT)
 def test_a_child_is_cut_off_by_the_limit_that_it_reaches(name: str) -> None:
     work, word, limit = CUT[name]
-    found = child.Child(work, [word]).watch(
+    outcome = child.Child(work, [word]).watch(
         {**JOB, "cpu_s": 0.6, "idle_s": 0.6, "wall_s": 2.0 if limit == "clock" else 60.0}
     )
-    assert (found["ended"], found["limit"], found["exit"]) == ("timeout", limit, None)
-    assert (found["cpu_s"] >= 0.6) is (limit == "processor")
+    assert (outcome["ended"], outcome["limit"], outcome["exit"]) == ("timeout", limit, None)
+    assert (outcome["cpu_s"] >= 0.6) is (limit == "processor")
 
 
 def test_a_child_that_is_discarded_leaves_no_process_and_no_descriptor() -> None:
@@ -110,8 +110,8 @@ def test_a_child_that_is_discarded_leaves_no_process_and_no_descriptor() -> None
 @pytest.mark.parametrize("sizes", [[3], [10], [11], [20], [7, 13, 21], [1] * 45, [200]])
 def test_of_a_stream_the_ends_are_kept_and_the_rest_is_counted(sizes: list[int]) -> None:
     ends, text = child.Ends(10), bytes(range(sum(sizes)))
-    for place, size in zip([sum(sizes[:n]) for n in range(len(sizes))], sizes, strict=True):
-        ends.extend(text[place : place + size])
+    for offset, size in zip([sum(sizes[:n]) for n in range(len(sizes))], sizes, strict=True):
+        ends.extend(text[offset : offset + size])
     head, tail = ends.ends
     assert (head, len(ends)) == (text[:10], len(text))
     assert head + text[10 : 10 + ends.left_out] + tail == text
@@ -120,11 +120,11 @@ def test_of_a_stream_the_ends_are_kept_and_the_rest_is_counted(sizes: list[int])
 
 def test_the_output_of_a_flood_is_given_to_who_wants_its_ends() -> None:
     ends = child.Ends(4)
-    found = child.Child(reporting, ["event", "a text of some length"]).watch(JOB, output=ends)
-    assert (found["output"], ends.ends, ends.left_out) == ({}, (b"a te", b"ngth"), 13)
+    outcome = child.Child(reporting, ["event", "a text of some length"]).watch(JOB, output=ends)
+    assert (outcome["output"], ends.ends, ends.left_out) == ({}, (b"a te", b"ngth"), 13)
 
 
-def shouting(_told: int, _events: int, words: Sequence[str]) -> int:
+def shouting(_job_fd: int, _events: int, words: Sequence[str]) -> int:
     """Print so many bytes in each of so many tests."""
     for number in range(int(words[0])):
         os.write(1, b"--mark--test %d\n" % number)
@@ -136,17 +136,17 @@ def shouting(_told: int, _events: int, words: Sequence[str]) -> int:
 
 def test_a_run_may_print_any_amount_and_one_of_its_tests_may_not() -> None:
     assert child.Child(shouting, ["40", "100000"]).watch(JOB)["ended"] == "exited"
-    found = child.Child(shouting, ["2", "4000000"]).watch(JOB)
-    assert (found["ended"], found["limit"]) == ("flood", "output")
-    assert found["output"] == {"test 0": "x" * 3000}
+    outcome = child.Child(shouting, ["2", "4000000"]).watch(JOB)
+    assert (outcome["ended"], outcome["limit"]) == ("flood", "output")
+    assert outcome["output"] == {"test 0": "x" * 3000}
 
 
-def chattering(_told: int, events: int, _words: Sequence[str]) -> int:
+def chattering(_job_fd: int, events: int, _words: Sequence[str]) -> int:
     while True:
         os.write(events, b"x" * 4096)
 
 
 def test_a_report_without_end_is_a_flood_of_its_own_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child, "EVENTS", 1 << 20)
-    found = child.Child(chattering, []).watch(JOB)
-    assert (found["ended"], found["limit"]) == ("flood", "report")
+    outcome = child.Child(chattering, []).watch(JOB)
+    assert (outcome["ended"], outcome["limit"]) == ("flood", "report")

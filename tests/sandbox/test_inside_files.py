@@ -27,27 +27,27 @@ def test_what_was_packed_outside_is_read_inside(tmp_path: Path) -> None:
     header = json.dumps({"a": 1}).encode()
     (tmp_path / "in").write_bytes(b"%d\n%s" % (len(header), header) + b"rest")
     descriptor = os.open(tmp_path / "in", os.O_RDONLY)
-    told, source = files.receive(descriptor)
-    assert told == {"a": 1}
+    message, source = files.receive(descriptor)
+    assert message == {"a": 1}
     assert source.read() == b"rest"
     os.close(descriptor)
 
 
 def test_files_come_with_their_bytes() -> None:
-    told, source = job([("a/b.py", b"one"), ("c", b""), ("d", b"three")])
-    assert list(files.contents(told, source)) == [("a/b.py", b"one"), ("c", b""), ("d", b"three")]
+    header, source = job([("a/b.py", b"one"), ("c", b""), ("d", b"three")])
+    assert list(files.contents(header, source)) == [("a/b.py", b"one"), ("c", b""), ("d", b"three")]
     assert not list(Path().iterdir())
 
 
 def test_files_are_written_with_their_modes() -> None:
-    found = {"a/b/c.py": b"one", "run": b"#!/bin/sh\n", "t.py": b"", "a/d.py": b"two"}
+    contents = {"a/b/c.py": b"one", "run": b"#!/bin/sh\n", "t.py": b"", "a/d.py": b"two"}
     before = os.umask(0o077)
-    files.write(found.items(), ["t.py"])
+    files.write(contents.items(), ["t.py"])
     os.umask(before)
     modes = {"a/b/c.py": 0o644, "a/d.py": 0o644, "run": 0o755, "t.py": 0o444}
-    assert {path: Path(path).stat().st_mode & 0o777 for path in found} == modes
+    assert {path: Path(path).stat().st_mode & 0o777 for path in contents} == modes
     assert Path("a").stat().st_mode & 0o777 == 0o755
-    assert {path: Path(path).read_bytes() for path in found} == found
+    assert {path: Path(path).read_bytes() for path in contents} == contents
 
 
 def test_files_are_written_over_what_lies_there() -> None:
@@ -63,10 +63,10 @@ def test_files_are_written_over_what_lies_there() -> None:
 
 
 def test_a_cut_off_stream_ends_the_run() -> None:
-    told, source = job([("a", b"whole")])
+    header, source = job([("a", b"whole")])
     source.truncate(2)
     with pytest.raises(SystemExit, match="cut off"):
-        list(files.contents(told, source))
+        list(files.contents(header, source))
 
 
 def test_nothing_is_followed_or_overwritten(tmp_path: Path) -> None:
@@ -79,10 +79,10 @@ def test_nothing_is_followed_or_overwritten(tmp_path: Path) -> None:
 
 
 def test_a_watch_is_silent_about_reading_and_about_other_files() -> None:
-    files.put("tests/t.py", b"x", made := {""})
+    files.put("tests/t.py", b"x", folders := {""})
     watch = files.Watch(["tests/t.py"])
     assert Path("tests/t.py").read_text() == "x"
-    files.put("tests/other.py", b"y", made)
+    files.put("tests/other.py", b"y", folders)
     Path("tests/other.py").unlink()
     assert watch.touched() == []
 

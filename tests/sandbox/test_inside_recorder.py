@@ -49,11 +49,11 @@ def test_each_line_bears_the_secret(tmp_path: Path, *, is_named: bool) -> None:
         path = tmp_path / "pipe"
         os.mkfifo(path)
         reading = os.open(path, os.O_RDWR)
-        told: dict[str, object] = {"path": str(path), "secret": "s3"}
+        settings: dict[str, object] = {"path": str(path), "secret": "s3"}
     else:
         reading, writing = os.pipe()
-        told = {"fd": writing, "secret": "s3"}
-    channel.Channel(told).send({"e": "finish", "exit": 0})
+        settings = {"fd": writing, "secret": "s3"}
+    channel.Channel(settings).send({"e": "finish", "exit": 0})
     text = os.read(reading, 1000).decode()
     assert text.startswith("s3")
     assert json.loads(text.removeprefix("s3")) == {"e": "finish", "exit": 0}

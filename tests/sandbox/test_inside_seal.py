@@ -21,8 +21,8 @@ def test_what_is_replaced_is_named(monkeypatch: pytest.MonkeyPatch, holder: obje
     before = seal.take()
     usual = set(before.changed())
     monkeypatch.setattr(holder, name, lambda *_: None)
-    found = set(before.changed()) - usual
-    assert {each.rpartition(".")[2] for each in found} >= {name}
+    names = set(before.changed()) - usual
+    assert {each.rpartition(".")[2] for each in names} >= {name}
 
 
 def test_other_code_in_the_same_function_counts(monkeypatch: pytest.MonkeyPatch) -> None:

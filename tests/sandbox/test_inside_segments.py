@@ -24,15 +24,15 @@ def line(name: bytes) -> bytes:
 
 def test_output_is_told_apart_by_test_and_cut_from_the_front() -> None:
     output = b"before" + line(b"a") + b"first" + line(b"") + line(b"b") + b"x" * 9000 + b"end"
-    found = take(output).kept()
-    assert (found[""], found["a"]) == ("before", "first")
-    assert len(found["b"]) == SEGMENT
-    assert found["b"].endswith("end")
+    outputs = take(output).take_outputs()
+    assert (outputs[""], outputs["a"]) == ("before", "first")
+    assert len(outputs["b"]) == SEGMENT
+    assert outputs["b"].endswith("end")
 
 
 def test_what_a_test_printed_is_dropped_where_nobody_asks_for_it() -> None:
     stream = line(b"a") + b"unasked" + line(DROPPED) + b"between" + line(b"b") + b"asked" + line(b"") + b"behind"
-    assert take(stream).kept() == {"": "betweenbehind", "b": "asked"}
+    assert take(stream).take_outputs() == {"": "betweenbehind", "b": "asked"}
 
 
 def test_its_length_is_that_of_the_segment_it_is_in() -> None:
@@ -44,21 +44,21 @@ def test_its_length_is_that_of_the_segment_it_is_in() -> None:
 
 def test_few_bytes_are_kept_and_what_was_running_is_among_them() -> None:
     many = b"".join(line(b"%d" % number) + b"x" * SEGMENT + line(b"") for number in range(1000))
-    found = take(many, line(b"last") + b"here").kept()
-    assert sum(map(len, found.values())) <= KEPT + 2 * SEGMENT
-    assert found["0"] == "x" * SEGMENT
-    assert found["last"] == "here"
+    outputs = take(many, line(b"last") + b"here").take_outputs()
+    assert sum(map(len, outputs.values())) <= KEPT + 2 * SEGMENT
+    assert outputs["0"] == "x" * SEGMENT
+    assert outputs["last"] == "here"
 
 
 def test_an_id_that_never_ends_costs_no_memory() -> None:
     segments = take(*[TOKEN + b"n" * NAME, *[b"n" * NAME] * 10])
     assert len(segments) == 10 * NAME
-    assert list(segments.kept()) == ["n" * NAME]
+    assert list(segments.take_outputs()) == ["n" * NAME]
 
 
-def whole(stream: bytes) -> dict[str, str]:
+def split_outputs(stream: bytes) -> dict[str, str]:
     """The same by what is said of it, for a stream that is there at once."""
-    outside, found = b"", dict[bytes, bytes]()
+    outside, by_name = b"", dict[bytes, bytes]()
     parts = stream.split(TOKEN)
     named = [(b"", parts[0]), *((name, text) for name, _, text in (part.partition(b"\n") for part in parts[1:]))]
     after = [name for name, _ in named[1:]]
@@ -68,8 +68,8 @@ def whole(stream: bytes) -> dict[str, str]:
         if name in {b"", DROPPED}:
             outside += text
         elif text.strip():
-            found[name] = text
-    return {name.decode(): text.decode() for name, text in {b"": outside, **found}.items() if text.strip()}
+            by_name[name] = text
+    return {name.decode(): text.decode() for name, text in {b"": outside, **by_name}.items() if text.strip()}
 
 
 @st.composite
@@ -90,11 +90,11 @@ def test_it_does_not_matter_in_which_pieces_a_stream_comes(case: tuple[bytes, li
         for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
             yield stream[start:end]
 
-    assert take(*pieces()).kept() == whole(stream)
+    assert take(*pieces()).take_outputs() == split_outputs(stream)
 
 
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_bytes_that_are_no_text_are_shown_as_such(size: int) -> None:
     stream = line(b"a") + b"\xff\xfe end" + line(b"")
-    found = take(*(stream[n : n + size] for n in range(0, len(stream), size))).kept()
-    assert found == {"a": "\ufffd\ufffd end"}
+    outputs = take(*(stream[n : n + size] for n in range(0, len(stream), size))).take_outputs()
+    assert outputs == {"a": "\ufffd\ufffd end"}

@@ -147,9 +147,9 @@ except OSError:
     pass
 print(made)
 """
-    made = int((await box.run(python(code))).stdout)
+    process_count = int((await box.run(python(code))).stdout)
     # Without a namespace the kernel counts what all jobs of that user have, so others begin and end meanwhile.
-    assert made < 200 if request.node.callspec.params["box"] == "process" else 0 < made <= LIMITS.pids
+    assert process_count < 200 if request.node.callspec.params["box"] == "process" else 0 < process_count <= LIMITS.pids
 
 
 async def test_a_file_is_bounded(box: Sandbox) -> None:
@@ -228,11 +228,11 @@ async def test_nothing_of_the_daemon_is_inside(box: Sandbox) -> None:
     finally:
         os.close(inherited)
         del os.environ["NIGHTSHIFT_TEST_KEY"]
-    environment, descriptors, place = json.loads(result.stdout)
+    environment, descriptors, folder = json.loads(result.stdout)
     assert secret.encode() not in result.stdout
     assert set(environment) <= ALLOWED
     assert descriptors[:-1] == ["0", "1", "2"], "the last one is that of the listing itself"
-    assert place != str(Path.cwd())
+    assert folder != str(Path.cwd())
 
 
 async def test_jobs_share_nothing(box: Sandbox) -> None:
@@ -475,9 +475,9 @@ def host(tmp_path: Path) -> Iterator[dict[str, object]]:
 
 @pytest.mark.parametrize("name", ESCAPES)
 async def test_an_escape_that_works_outside_fails_inside(name: str, host: dict[str, object], folder: Path) -> None:
-    code, told = PAYLOAD % ESCAPES[name], json.dumps(host).encode()
+    code, host_bytes = PAYLOAD % ESCAPES[name], json.dumps(host).encode()
     argv = [sys.executable, "-c", code]
-    bare = await asyncio.to_thread(subprocess.run, argv, input=told, capture_output=True, timeout=30, check=False)
+    bare = await asyncio.to_thread(subprocess.run, argv, input=host_bytes, capture_output=True, timeout=30, check=False)
     if name not in NEED_ROOT or os.geteuid() == 0:
         assert b"ESCAPED" in bare.stdout, bare.stderr
     canary = Path(str(host["canary"]))
@@ -485,7 +485,7 @@ async def test_an_escape_that_works_outside_fails_inside(name: str, host: dict[s
 
     async def tried(each: str) -> None:
         async with open_it(each, folder) as box:
-            inside = await box.run(python(code, stdin=told))
+            inside = await box.run(python(code, stdin=host_bytes))
         assert b"started" in inside.stdout, (each, inside.stderr)
         assert b"ESCAPED" not in inside.stdout, each
 

@@ -42,8 +42,8 @@ def test_several_may_sweep_at_the_same_time(folder: Path, tmp_path: Path) -> Non
     for number in range(300):
         (above / f"gone-{number}.stands-in-for").write_text(str(tmp_path / "gone"))
     with ThreadPoolExecutor(8) as threads:
-        made = list(threads.map(lambda number: job_folders.public(tmp_path / f"new-{number}", folder), range(8)))
-    assert all(each.is_dir() for each in made)
+        folders = list(threads.map(lambda number: job_folders.public(tmp_path / f"new-{number}", folder), range(8)))
+    assert all(each.is_dir() for each in folders)
     assert not list(above.glob("gone-*"))
 
 

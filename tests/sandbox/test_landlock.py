@@ -62,10 +62,10 @@ def test_a_process_outside_gets_no_signal(other: int) -> None:
 
 def test_files_are_what_they_were(folder: Path) -> None:
     folder.chmod(0o777)
-    place = str(folder)
+    path = str(folder)
     moved = (
-        f"os.mkdir({place + '/a'!r}); open({place + '/x'!r}, 'w').close(); "
-        f"os.rename({place + '/x'!r}, {place + '/a/x'!r}); os.link({place + '/a/x'!r}, {place + '/y'!r})"
+        f"os.mkdir({path + '/a'!r}); open({path + '/x'!r}, 'w').close(); "
+        f"os.rename({path + '/x'!r}, {path + '/a/x'!r}); os.link({path + '/a/x'!r}, {path + '/y'!r})"
     )
     assert try_out(moved, restricted=True) == "done"
 

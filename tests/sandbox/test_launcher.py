@@ -88,10 +88,10 @@ def test_all_jobs_together_weigh_less_as_a_group() -> None:
     assert usual > light >= 1
 
 
-def _weight_of(place: Hierarchy) -> int:
-    assert isinstance(place, V1 | V2)
-    folder = place.parent if isinstance(place, V2) else place.parents[2]
-    return int((folder / ("cpu.weight" if isinstance(place, V2) else "cpu.shares")).read_text())
+def _weight_of(group_tree: Hierarchy) -> int:
+    assert isinstance(group_tree, V1 | V2)
+    folder = group_tree.parent if isinstance(group_tree, V2) else group_tree.parents[2]
+    return int((folder / ("cpu.weight" if isinstance(group_tree, V2) else "cpu.shares")).read_text())
 
 
 def test_weights_fall_by_a_quarter_with_each_level_and_never_to_nothing() -> None:
@@ -102,14 +102,14 @@ def test_weights_fall_by_a_quarter_with_each_level_and_never_to_nothing() -> Non
 async def test_a_container_weighs_less() -> None:
     reached = Engine(engine.host())
     try:
-        made = functools.partial(docker_image.from_machine, reached, runtime())
-        box = DockerSandbox(reached, made, runtime().python, nice=NICE)
+        make_image = functools.partial(docker_image.from_machine, reached, runtime())
+        box = DockerSandbox(reached, make_image, runtime().python, nice=NICE)
         begun = await box.begin(job(LOOK))
         try:
-            found = await asyncio.to_thread(reached._api.inspect_container, begun._name)
+            description = await asyncio.to_thread(reached._api.inspect_container, begun._name)
         finally:
             await begun.discard()
     finally:
         reached.close()
-    assert found["HostConfig"]["CpuShares"] == 215, "the kernel's weight of that level"
-    assert found["HostConfig"]["BlkioWeight"] in {0, 105}, "0 where the engine's kernel cannot weigh it"
+    assert description["HostConfig"]["CpuShares"] == 215, "the kernel's weight of that level"
+    assert description["HostConfig"]["BlkioWeight"] in {0, 105}, "0 where the engine's kernel cannot weigh it"

@@ -66,14 +66,14 @@ async def a_long_job(nested: NestedSandbox) -> asyncio.Task[SandboxResult]:
 
 async def test_jobs_are_forked_and_are_as_fresh_as_a_new_sandbox(nested: NestedSandbox) -> None:
     results = [await nested.run(shell("echo $$ $(ls . /tmp /dev/shm | wc -w); pwd; touch a /tmp/b")) for _ in "ab"]
-    told = {result.stdout.decode() for result in results}
-    assert told == {f"1 3\n{WORK}\n"}, "process 1, and nothing but the three headings"
+    outputs = {result.stdout.decode() for result in results}
+    assert outputs == {f"1 3\n{WORK}\n"}, "process 1, and nothing but the three headings"
     assert len({process.pid for process in fork_servers()}) >= 1
 
 
 async def test_it_passes_the_self_test_of_every_sandbox(nested: NestedSandbox) -> None:
-    found = await selftest.probe(nested, runtime())
-    assert found.passed, found.report
+    probe_result = await selftest.probe(nested, runtime())
+    assert probe_result.passed, probe_result.report
 
 
 async def test_what_needs_other_mounts_gets_a_sandbox_of_its_own(nested: NestedSandbox) -> None:
@@ -102,9 +102,9 @@ for name in ("null", "zero", "full", "random", "urandom", "tty"):
 
 
 async def test_devices_work_and_their_times_are_no_mailbox(nested: NestedSandbox) -> None:
-    found = await nested.run(SandboxJob(argv=("/usr/bin/python3", "-c", DEVICE_TIMES), limits=LIMITS))
+    result = await nested.run(SandboxJob(argv=("/usr/bin/python3", "-c", DEVICE_TIMES), limits=LIMITS))
     names = ("null", "zero", "full", "random", "urandom", "tty")
-    assert found.stdout.decode().splitlines() == [f"{name} True True" for name in names]
+    assert result.stdout.decode().splitlines() == [f"{name} True True" for name in names]
 
 
 async def test_a_fork_server_that_was_killed_is_replaced(nested: NestedSandbox) -> None:
@@ -212,12 +212,17 @@ async def test_an_environment_has_a_fork_server_of_its_own_that_shows_its_folder
     (folder / "shown" / "moonphase.py").write_text("FULL = 1\n")
     other = runtime().with_layer(Mount(host=folder / "shown", inside="/opt/shown"))
     key = secrets.token_bytes(32)
-    for one in (other, runtime(), other):
-        job = SandboxJob(argv=one.argv(COMMANDS), mounts=one.mounts_for(COMMANDS), stdin=describe(key), limits=LIMITS)
+    for used_runtime in (other, runtime(), other):
+        job = SandboxJob(
+            argv=used_runtime.argv(COMMANDS),
+            mounts=used_runtime.mounts_for(COMMANDS),
+            stdin=describe(key),
+            limits=LIMITS,
+        )
         result = await nested.run(replace(job, answers=True))
         answer = json.loads(result.stdout.partition(b"\n")[2])
-        said = "".join(answer["output"][:2])
-        assert said == ("1\n" if one is other else "none\n"), (said, result.stderr)
+        output = "".join(answer["output"][:2])
+        assert output == ("1\n" if used_runtime is other else "none\n"), (output, result.stderr)
     assert len(outer()) == 2, "the second job of the environment took the first one's"
 
 
@@ -256,11 +261,11 @@ async def test_jobs_of_many_runtimes_at_once_take_no_fork_server_from_each_other
 
 def outer() -> list[psutil.Process]:
     """The outer sandboxes with fork servers in them."""
-    found = []
+    processes = []
     for process in fork_servers():
         with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
-            found += [process] if process.name() == "bwrap" else []
-    return found
+            processes += [process] if process.name() == "bwrap" else []
+    return processes
 
 
 def describe(key: bytes) -> bytes:
@@ -280,5 +285,5 @@ async def test_layers_are_laid_below_a_file_system_of_the_job_and_not_copied(
 ) -> None:
     await asyncio.to_thread((folder / "tree").mkdir)
     await asyncio.to_thread(lay_out, TextTree({"a.txt": "a"}), folder / "tree")
-    found = await nested.run(shell("stat -f -c %T . a.txt; cat a.txt", layers=(Layer(host=folder / "tree"),)))
-    assert found.stdout.decode().split() == ["overlayfs", "overlayfs", "a"], found.stderr
+    result = await nested.run(shell("stat -f -c %T . a.txt; cat a.txt", layers=(Layer(host=folder / "tree"),)))
+    assert result.stdout.decode().split() == ["overlayfs", "overlayfs", "a"], result.stderr

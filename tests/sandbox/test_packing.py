@@ -37,9 +37,9 @@ def test_more_than_a_run_may_be_sent_is_refused() -> None:
 
 
 def test_the_digest_depends_on_every_path_and_byte() -> None:
-    one = packing.digest_of({"a": "1", "b": "2"})
-    assert one == packing.digest_of({"b": "2", "a": "1"})
-    assert len({one, packing.digest_of({"a": "2", "b": "1"}), packing.digest_of({"a": "1"})}) == 3
+    digest = packing.digest_of({"a": "1", "b": "2"})
+    assert digest == packing.digest_of({"b": "2", "a": "1"})
+    assert len({digest, packing.digest_of({"a": "2", "b": "1"}), packing.digest_of({"a": "1"})}) == 3
 
 
 @given(base=st.sets(_NAMES), over=st.sets(_NAMES))

@@ -113,16 +113,16 @@ async def test_a_cancelled_job_leaves_the_pool_usable(nested: NestedSandbox) -> 
 
 
 async def test_bubblewrap_is_nested_and_pooled_after_its_own_self_test() -> None:
-    found = await warm(bubblewrap(), runtime(), size=1)
-    assert (found.remark, found.sandbox.name) == ("nested, kept warm", "bubblewrap")
-    assert (await found.sandbox.run(JOB)).stdout == b"left\n"
-    await found.aclose()
+    choice = await warm(bubblewrap(), runtime(), size=1)
+    assert (choice.remark, choice.sandbox.name) == ("nested, kept warm", "bubblewrap")
+    assert (await choice.sandbox.run(JOB)).stdout == b"left\n"
+    await choice.aclose()
 
 
 def kill_first(word: str) -> None:
     """End the newest process below this one whose command has a word, as the kernel does where memory is short."""
-    below = [one for one in psutil.Process().children(recursive=True) if word in words(one)]
-    max(below, key=lambda one: one.create_time()).kill()
+    below = [process for process in psutil.Process().children(recursive=True) if word in words(process)]
+    max(below, key=lambda process: process.create_time()).kill()
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])

@@ -37,9 +37,9 @@ def test_without_set_up_the_way_to_it_is_told(tmp_path: Path) -> None:
 
 
 def test_the_interpreter_inside_is_one_that_jobs_can_run() -> None:
-    found = interpreter.check(runtime().python)
-    assert found is not None
-    assert found.version == runtime().version
+    python = interpreter.check(runtime().python)
+    assert python is not None
+    assert python.version == runtime().version
 
 
 def test_what_jobs_cannot_run_is_not_taken(tmp_path: Path) -> None:
@@ -75,20 +75,20 @@ async def test_an_environment_of_the_owners_is_shown_after_the_test_libraries(fo
     packages = folder / "packages"
     packages.mkdir()
     (packages / "owned.py").write_text("ONE = 1\n")
-    found = open_runtime(RUNNER, [packages])
-    assert found.has_environment
+    opened_runtime = open_runtime(RUNNER, [packages])
+    assert opened_runtime.has_environment
     code = "import sys; sys.path += sys.argv[1:]; import owned, pytest; print(owned.ONE)"
-    argv = (*found.python, "-I", "-S", "-B", "-c", code, *found.libraries)
-    result = await bubblewrap().run(SandboxJob(argv=argv, mounts=found.mounts))
+    argv = (*opened_runtime.python, "-I", "-S", "-B", "-c", code, *opened_runtime.libraries)
+    result = await bubblewrap().run(SandboxJob(argv=argv, mounts=opened_runtime.mounts))
     assert result.stdout == b"1\n", result.stderr
 
 
 def test_the_prepared_folders_can_be_changed_by_their_owner_alone() -> None:
     for mount in runtime().mounts:
         if mount.host.is_relative_to(RUNNER):
-            found = mount.host.stat()
-            assert found.st_uid == os.geteuid()
-            assert found.st_mode & 0o022 == 0
+            status = mount.host.stat()
+            assert status.st_uid == os.geteuid()
+            assert status.st_mode & 0o022 == 0
 
 
 ENTRY = """import sys
@@ -127,11 +127,11 @@ async def test_a_program_of_another_package_runs_beside_our_code(runner: Path, p
     with pytest.raises(SandboxError, match="make setup"):
         open_runtime(runner, programs=[program])
     assert prepare(runner, [program])
-    found = open_runtime(runner, programs=[program])
-    argv, mounts = found.argv(program.entry), found.mounts_for(program.entry)
+    opened_runtime = open_runtime(runner, programs=[program])
+    argv, mounts = opened_runtime.argv(program.entry), opened_runtime.mounts_for(program.entry)
     result = await bubblewrap().run(SandboxJob(argv=argv, mounts=mounts, stdin=b"told"))
-    assert result.stdout.decode() == f"told nightshift_inside.files {list(found.libraries)}\n", result.stderr
-    assert (found.choose_parent(argv, mounts) or (None, ""))[1] == program.entry
+    assert result.stdout.decode() == f"told nightshift_inside.files {list(opened_runtime.libraries)}\n", result.stderr
+    assert (opened_runtime.choose_parent(argv, mounts) or (None, ""))[1] == program.entry
 
 
 def test_a_run_is_shown_no_program_but_its_own(runner: Path, program: Program) -> None:

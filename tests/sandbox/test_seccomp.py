@@ -157,8 +157,8 @@ async def test_no_call_tells_what_another_sandbox_has_read(name: str, folder: Pa
     bare = await asyncio.to_thread(in_memory_by, sys.executable)
     assert bare.startswith("a read True\na read from memory True\npages True\n")
     async with open_it(name, folder) as box:
-        found = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", IN_MEMORY)))
-    assert found.stdout.decode().splitlines() == [
+        result = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", IN_MEMORY)))
+    assert result.stdout.decode().splitlines() == [
         "a read True",
         "a read from memory Operation not supported",
         "pages Operation not permitted",

@@ -15,22 +15,22 @@ from tests.support.sandboxes import bubblewrap, runtime
 
 
 async def test_the_strong_sandbox_passes() -> None:
-    found = await selftest.probe(bubblewrap(), runtime())
-    assert found.passed, found.report
-    assert [finding.name for finding in found.findings] == list(selftest.NAMES)
+    probe_result = await selftest.probe(bubblewrap(), runtime())
+    assert probe_result.passed, probe_result.report
+    assert [finding.name for finding in probe_result.findings] == list(selftest.NAMES)
 
 
 async def test_limits_of_single_processes_pass_and_are_told_apart() -> None:
-    found = await selftest.probe(BubblewrapSandbox(None), runtime())
-    assert found.passed, found.report
-    assert "ok     memory limit: holds for each process alone" in found.report
+    probe_result = await selftest.probe(BubblewrapSandbox(None), runtime())
+    assert probe_result.passed, probe_result.report
+    assert "ok     memory limit: holds for each process alone" in probe_result.report
 
 
 async def test_the_probes_do_get_out_where_nothing_holds_them(folder: Path) -> None:
-    found = await selftest.probe(ProcessSandbox(folder), runtime())
-    failed = {finding.name for finding in found.findings if not finding.passed}
+    probe_result = await selftest.probe(ProcessSandbox(folder), runtime())
+    failed = {finding.name for finding in probe_result.findings if not finding.passed}
     assert failed >= {"network", "home", "processes"}
-    assert not found.passed
+    assert not probe_result.passed
 
 
 class Silent:
@@ -50,13 +50,13 @@ class Broken(Silent):
 
 
 async def test_silence_is_no_evidence() -> None:
-    found = await selftest.probe(Silent(), runtime())
-    assert not any(finding.passed for finding in found.findings)
+    probe_result = await selftest.probe(Silent(), runtime())
+    assert not any(finding.passed for finding in probe_result.findings)
 
 
 async def test_a_sandbox_that_does_not_start_says_why() -> None:
-    found = await selftest.probe(Broken(), runtime())
-    assert found.report == "FAILED start: no user namespaces"
+    probe_result = await selftest.probe(Broken(), runtime())
+    assert probe_result.report == "FAILED start: no user namespaces"
 
 
 @pytest.fixture

@@ -37,35 +37,35 @@ async def isolation(request: pytest.FixtureRequest) -> AsyncIterator[Sandbox]:
 async def test_code_files_and_input_go_in_and_streams_and_status_come_back(isolation: Sandbox) -> None:
     code = "import sys, os, helper\nprint(helper.double(input()), end='')\nprint('no', file=sys.stderr)\nsys.exit(7)\n"
     files: dict[str, str | bytes] = {"helper.py": "def double(x):\n    return x * 2\n", "data/raw.bin": b"\x00\xff"}
-    found = await run_python(code, stdin="ab\nrest\n", files=files, sandbox=isolation)
-    assert (found.stdout, found.stderr, found.exit_code, found.ended) == ("abab", "no\n", 7, Ended.EXITED)
-    assert (found.ok, found.sandbox) == (False, isolation.name)
+    result = await run_python(code, stdin="ab\nrest\n", files=files, sandbox=isolation)
+    assert (result.stdout, result.stderr, result.exit_code, result.ended) == ("abab", "no\n", 7, Ended.EXITED)
+    assert (result.ok, result.sandbox) == (False, isolation.name)
     seen = await run_python("print(open('data/raw.bin', 'rb').read())", files=files, sandbox=isolation)
     assert (seen.stdout, seen.ok) == ("b'\\x00\\xff'\n", True)
 
 
 async def test_a_fault_is_told_as_python_tells_it(isolation: Sandbox) -> None:
-    found = await run_python("def f():\n    return 1 / 0\n\n\nf()\n", sandbox=isolation)
-    assert found.exit_code == 1
-    frames = re.findall(r'File "(.*)", line (\d+), in (\S+)', found.stderr)
+    result = await run_python("def f():\n    return 1 / 0\n\n\nf()\n", sandbox=isolation)
+    assert result.exit_code == 1
+    frames = re.findall(r'File "(.*)", line (\d+), in (\S+)', result.stderr)
     assert [(Path(path).name, line, name) for path, line, name in frames] == [
         ("snippet.py", "5", "<module>"), ("snippet.py", "2", "f"),
     ]  # fmt: skip
-    assert found.stderr.endswith("ZeroDivisionError: division by zero\n")
+    assert result.stderr.endswith("ZeroDivisionError: division by zero\n")
     broken = await run_python("def f(:\n", sandbox=isolation)
     assert "SyntaxError" in broken.stderr
 
 
 @pytest.mark.parametrize(("code", "status"), [("os.abort()", -6), ("os.kill(os.getpid(), 15)", -15)])
 async def test_a_signal_is_a_negative_status(isolation: Sandbox, code: str, status: int) -> None:
-    found = await run_python(f"import os\n{code}\n", sandbox=isolation)
-    assert (found.exit_code, found.ended) == (status, Ended.KILLED)
+    result = await run_python(f"import os\n{code}\n", sandbox=isolation)
+    assert (result.exit_code, result.ended) == (status, Ended.KILLED)
 
 
 async def test_what_a_snippet_leaves_running_dies_with_it(isolation: Sandbox) -> None:
     code = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(60)\nprint('left')\n"
-    found = await asyncio.wait_for(run_python(code, sandbox=isolation), 8)
-    assert found.stdout == "left\n"
+    result = await asyncio.wait_for(run_python(code, sandbox=isolation), 8)
+    assert result.stdout == "left\n"
 
 
 def test_the_limits_are_those_of_the_owner() -> None:
@@ -100,9 +100,9 @@ async def test_time_output_memory_and_processes_are_bounded() -> None:
 
 async def test_output_is_safe_to_print_and_the_bytes_are_there_as_well(isolation: Sandbox) -> None:
     raw = b"\x1b]0;t\x07 \xff\xfe \xe2\x80\xae \x00\tend " + b"y" * 5000
-    found = await run_python(f"import os\nos.write(1, {raw!r})\nos.write(2, {raw!r})", sandbox=isolation)
-    assert found.raw_stdout == raw
-    assert found.stdout == found.stderr == "\\x1b]0;t\\x07 \ufffd\ufffd \\u{202e} \\x00\tend " + "y" * 5000
+    result = await run_python(f"import os\nos.write(1, {raw!r})\nos.write(2, {raw!r})", sandbox=isolation)
+    assert result.raw_stdout == raw
+    assert result.stdout == result.stderr == "\\x1b]0;t\\x07 \ufffd\ufffd \\u{202e} \\x00\tend " + "y" * 5000
 
 
 async def test_a_snippet_reaches_nothing_of_the_host(tmp_path: Path) -> None:
@@ -126,11 +126,11 @@ print(json.dumps({{
     "descriptors": sorted(fd for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{{fd}}")),
 }}))
 """
-        found = await run_python(code, sandbox=bubblewrap())
-    told = json.loads(found.stdout)
-    assert told["control"] == "['snippet.py']"
-    assert (told["file"], told["env"], told["descriptors"]) == ("FileNotFoundError", [], ["0", "1", "2"])
-    assert told["net"] in {"ConnectionRefusedError", "TimeoutError"}
+        result = await run_python(code, sandbox=bubblewrap())
+    facts = json.loads(result.stdout)
+    assert facts["control"] == "['snippet.py']"
+    assert (facts["file"], facts["env"], facts["descriptors"]) == ("FileNotFoundError", [], ["0", "1", "2"])
+    assert facts["net"] in {"ConnectionRefusedError", "TimeoutError"}
 
 
 async def test_named_libraries_can_be_imported_and_others_cannot() -> None:
@@ -138,8 +138,8 @@ async def test_named_libraries_can_be_imported_and_others_cannot() -> None:
     with open_folder() as folder:
         (folder / "site").mkdir()
         (folder / "site" / "mine.py").write_text("x = 5\n")
-        found = await run_python("import mine\nprint(mine.x)", libraries=[folder / "site"], sandbox=bubblewrap())
-    assert found.stdout == "5\n", found.stderr
+        result = await run_python("import mine\nprint(mine.x)", libraries=[folder / "site"], sandbox=bubblewrap())
+    assert result.stdout == "5\n", result.stderr
     without = await run_python("import pydantic_settings", sandbox=bubblewrap())
     assert "ModuleNotFoundError" in without.stderr
 

@@ -30,9 +30,9 @@ def test_a_functions_name_is_found(text: str) -> None:
     source = Source(text)
     node = source.tree.body[0]
     assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    place = source.name_of(node)
-    assert place is not None
-    assert source.slice(*place) == "test_a"
+    span = source.name_of(node)
+    assert span is not None
+    assert source.slice(*span) == "test_a"
 
 
 def test_a_name_on_a_line_of_its_own_is_left_alone() -> None:

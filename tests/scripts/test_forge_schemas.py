@@ -74,15 +74,15 @@ type StateType = string;
 
 
 def test_an_excerpt_of_an_openapi_description_has_what_is_asked_for_and_what_that_refers_to() -> None:
-    made = of_openapi(json.dumps(OPENAPI), ("GET /things/{id}",))
-    assert json.loads(write(made)) == made
-    assert made["operations"]["GET /things/{id}"] == {
+    excerpt = of_openapi(json.dumps(OPENAPI), ("GET /things/{id}",))
+    assert json.loads(write(excerpt)) == excerpt
+    assert excerpt["operations"]["GET /things/{id}"] == {
         "query": {"state": {"type": "string", "enum": ["open"]}, "page": {"type": "integer"}},
         "body": None,
         "answers": {"200": {"$ref": "#/components/thing"}, "304": None},
     }
-    assert sorted(made["components"]) == ["part", "thing"]
-    assert made["components"]["thing"]["properties"] == {
+    assert sorted(excerpt["components"]) == ["part", "thing"]
+    assert excerpt["components"]["thing"]["properties"] == {
         "id": {"type": "integer"},
         "description": {"type": ["string", "null"]},
         "end": {"type": ["string", "null"], "enum": ["good", "bad", None]},
@@ -91,14 +91,14 @@ def test_an_excerpt_of_an_openapi_description_has_what_is_asked_for_and_what_tha
 
 
 def test_an_excerpt_of_generated_types_has_the_same_form() -> None:
-    made = of_types(TYPES, ("GET /things/{id}", "POST /things"))
-    assert made["operations"]["GET /things/{id}"] == {
+    excerpt = of_types(TYPES, ("GET /things/{id}", "POST /things"))
+    assert excerpt["operations"]["GET /things/{id}"] == {
         "query": {"state": {"enum": ["open", "all"]}, "page": {"type": "integer"}},
         "body": None,
         "answers": {"2XX": {"type": "array", "items": {"$ref": "#/components/Thing"}}},
     }
-    assert made["operations"]["POST /things"]["body"] == {"$ref": "#/components/ThingOption"}
-    assert made["components"]["Thing"] == {
+    assert excerpt["operations"]["POST /things"]["body"] == {"$ref": "#/components/ThingOption"}
+    assert excerpt["components"]["Thing"] == {
         "type": "object",
         "required": ["id"],
         "properties": {
@@ -109,4 +109,4 @@ def test_an_excerpt_of_generated_types_has_the_same_form() -> None:
             "sizes": {"type": "object", "additionalProperties": {"type": "number"}},
         },
     }
-    assert list(made["components"]["Part"]["properties"]) == ["full-name", "is_right"]
+    assert list(excerpt["components"]["Part"]["properties"]) == ["full-name", "is_right"]

@@ -65,9 +65,9 @@ def project(tmp_path: Path) -> Project:
         there = tmp_path / Path(str(module.__file__)).relative_to(run_tests.ROOT)
         there.parent.mkdir(parents=True)
         shutil.copy(str(module.__file__), there)
-    made = Project(tmp_path)
-    made.write("test_good.py", "def test_good(): pass\n")
-    return made
+    new_project = Project(tmp_path)
+    new_project.write("test_good.py", "def test_good(): pass\n")
+    return new_project
 
 
 def test_a_flaky_test_that_is_new_is_named_as_such(project: Project) -> None:

@@ -77,15 +77,15 @@ class Checkout:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
-    made = Checkout(tmp_path)
+    new_checkout = Checkout(tmp_path)
     (tmp_path / "scripts").mkdir()
     shutil.copy(size.__file__, tmp_path / "scripts" / "size.py")
     git(tmp_path, "init", "-q")
-    made.write(f"{CORE}a.py", "A = 1\nB = 2\n")
-    made.write(f"{SERVER}static/app/a.js", "let a;\n\nlet b;\n")
-    made.write(f"{REMOTE}migrations/1.sql", "SELECT 1;\n")
-    assert made.run("--write") == (0, "")
-    return made
+    new_checkout.write(f"{CORE}a.py", "A = 1\nB = 2\n")
+    new_checkout.write(f"{SERVER}static/app/a.js", "let a;\n\nlet b;\n")
+    new_checkout.write(f"{REMOTE}migrations/1.sql", "SELECT 1;\n")
+    assert new_checkout.run("--write") == (0, "")
+    return new_checkout
 
 
 def test_each_column_of_a_module_is_counted() -> None:
@@ -122,10 +122,10 @@ def test_a_number_may_fall_and_may_not_rise_again_once_it_is_written(checkout: C
     assert checkout.run("--check") == (0, "")
     assert checkout.run("--write") == (0, "")
     checkout.write(f"{CORE}a.py", "A = 1\nB = 2\n")
-    code, said = checkout.run("--check")
+    code, output = checkout.run("--check")
     assert code == 1
-    assert "core.code rose from 1 to 2" in said
-    assert "core.statements rose from 1 to 2" in said
+    assert "core.code rose from 1 to 2" in output
+    assert "core.statements rose from 1 to 2" in output
 
 
 def test_a_rise_is_written_only_if_it_is_named_with_its_reason(checkout: Checkout) -> None:
@@ -148,5 +148,5 @@ def test_a_rise_is_written_only_if_it_is_named_with_its_reason(checkout: Checkou
 
 def test_a_file_of_no_package_is_named(checkout: Checkout) -> None:
     checkout.write("elsewhere/a.py", "A = 1\n")
-    code, said = checkout.run("--check")
-    assert (code, "elsewhere/a.py belongs to no package" in said) == (1, True)
+    code, output = checkout.run("--check")
+    assert (code, "elsewhere/a.py belongs to no package" in output) == (1, True)

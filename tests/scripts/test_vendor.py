@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from scripts.vendor import FOLDER, MAKES_CODE, Refused, digest, faults, layered, relative
+from scripts.vendor import FOLDER, MAKES_CODE, Refused, digest, faults, put_in_layer, relative
 
 
 @pytest.fixture
@@ -47,10 +47,10 @@ def test_a_file_too_many_or_too_few_is_noticed(copy: Path) -> None:
     (copy / "more.js").write_text("1")
     (copy / "htm.js").unlink()
     (copy / "licences" / "preact.txt").unlink()
-    found = list(faults(copy))
-    assert "more.js is not in the manifest" in found
-    assert "htm.js is missing" in found
-    assert "the licence of preact is missing" in found
+    messages = list(faults(copy))
+    assert "more.js is not in the manifest" in messages
+    assert "htm.js is missing" in messages
+    assert "the licence of preact is missing" in messages
 
 
 def test_a_lock_that_pins_something_else_is_noticed(copy: Path) -> None:
@@ -100,5 +100,5 @@ def test_other_words_are_left_alone(text: str) -> None:
 
 
 def test_copies_are_fitted_to_pages_without_a_build() -> None:
-    assert layered('@charset "UTF-8";a{b:c}') == "@layer pico {a{b:c}}\n"
+    assert put_in_layer('@charset "UTF-8";a{b:c}') == "@layer pico {a{b:c}}\n"
     assert digest(b"") == "sha384-OLBgp1GsljhM2TJ+sbHjaiH9txEUvgdDTAzHv2P24donTt6/529l+9Ua0vFImLlb"

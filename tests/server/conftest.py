@@ -13,9 +13,9 @@ from tests.support.sse import Listener
 
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[AppContext]:
-    made = make_desk(tmp_path)
-    yield made
-    made.database.close()
+    desk = make_desk(tmp_path)
+    yield desk
+    desk.database.close()
 
 
 @pytest.fixture
@@ -36,13 +36,13 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 @pytest.fixture
 def listen() -> Iterator[type[Listener]]:
     """Makes listeners of the live stream, and closes them in the end."""
-    made: list[Listener] = []
+    listeners: list[Listener] = []
 
     class Closed(Listener):
         def __init__(self, *args: Any, **named: Any) -> None:
             super().__init__(*args, **named)
-            made.append(self)
+            listeners.append(self)
 
     yield Closed
-    for listener in made:
+    for listener in listeners:
         listener.close()

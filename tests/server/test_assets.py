@@ -74,8 +74,8 @@ def test_the_addresses_of_all_files_change_with_the_content_of_one(folder: Path)
 
 
 def test_what_a_page_needs_at_its_start_is_known(folder: Path) -> None:
-    found = Assets(folder).modules("pages/one.js")
-    assert found == ["pages/one.js", "two.js", "three.js", "vendor/small.js", "vendor/other.js"]
+    modules = Assets(folder).modules("pages/one.js")
+    assert modules == ["pages/one.js", "two.js", "three.js", "vendor/small.js", "vendor/other.js"]
 
 
 def test_an_import_of_nothing_is_noticed_at_the_start(folder: Path) -> None:
@@ -85,8 +85,8 @@ def test_an_import_of_nothing_is_noticed_at_the_start(folder: Path) -> None:
 
 
 def test_the_styles_of_all_pages_are_one_file(shared: Client) -> None:
-    whole = shared.get(Assets().url("base.css")).text
-    places = [whole.index((FOLDER / name).read_text()) for name in ("vendor/pico.css", "style.css", "app/parts.css")]
+    styles = shared.get(Assets().url("base.css")).text
+    places = [styles.index((FOLDER / name).read_text()) for name in ("vendor/pico.css", "style.css", "app/parts.css")]
     assert places == sorted(places)
 
 

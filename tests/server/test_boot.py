@@ -45,9 +45,9 @@ def page(*preload: str, path: str = "/") -> Page:
 
 
 def data_of(html: str) -> Any:
-    found = re.search(r'<script type="application/json" id="boot">(.*?)</script>', html, re.DOTALL)
-    assert found
-    return json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="boot">(.*?)</script>', html, re.DOTALL)
+    assert match
+    return json.loads(match[1])
 
 
 def test_a_page_comes_with_the_answers_of_the_api(client: Client, context: AppContext) -> None:
@@ -113,6 +113,6 @@ def test_all_that_a_page_is_made_of_is_there(shared: Client, each: Page) -> None
 
 
 def test_a_page_without_scripts_names_the_command_line(shared: Client) -> None:
-    said = re.search(r"<noscript>(.*?)</noscript>", shared.get("/").text, re.DOTALL)
-    assert said
-    assert "./cli.py status" in said[1]
+    match = re.search(r"<noscript>(.*?)</noscript>", shared.get("/").text, re.DOTALL)
+    assert match
+    assert "./cli.py status" in match[1]

@@ -44,10 +44,10 @@ def texts(answer: dict[str, object]) -> list[str]:
 
 
 def test_the_brief_tells_what_came_of_the_work(client: Client, night: AppContext) -> None:
-    told = client.get("/api/brief").json
-    assert texts(told) == ["1 landed", "3 failed (2 for one cause)", "1 to read"]
-    assert (told["done"], told["landed"], told["failed"], told["read_at"]) == (1, 1, 3, None)
-    first, second = told["causes"]
+    brief = client.get("/api/brief").json
+    assert texts(brief) == ["1 landed", "3 failed (2 for one cause)", "1 to read"]
+    assert (brief["done"], brief["landed"], brief["failed"], brief["read_at"]) == (1, 1, 3, None)
+    first, second = brief["causes"]
     assert (first["count"], first["title"]) == (2, "the model was away for 3 s")
     assert [task["title"] for task in first["tasks"]] == ["task 1", "task 2"]
     assert second["tasks"][0]["reason"] == "no such repository"
@@ -61,8 +61,8 @@ def test_a_part_leads_to_exactly_what_it_counts(client: Client, night: AppContex
     task = night.queue.claim("w").result()
     assert task is not None
     night.queue.finish(task.id, task.fence, Ending.REFUSED, reason="later").result()
-    found = client.get(f"/api/tasks?{query}").json
-    assert (found["total"], found["counts"]["failed"]) == (3, 3)
+    listing = client.get(f"/api/tasks?{query}").json
+    assert (listing["total"], listing["counts"]["failed"]) == (3, 3)
 
 
 def test_what_was_read_is_not_told_again_and_nothing_is_lost(client: Client, night: AppContext) -> None:
@@ -85,9 +85,9 @@ def test_the_span_may_be_chosen(client: Client, night: AppContext) -> None:
         client.get("/api/brief?since=today").json["failed"] + client.get("/api/brief?since=night").json["failed"] >= 3
     )
     later = to_text(night.clock() + timedelta(days=1))
-    told = client.get(f"/api/brief?since={quote(later)}").json
-    assert from_text(told["since"]) <= from_text(told["until"])
-    assert told["line"] == "0 landed, 1 to read"
+    brief = client.get(f"/api/brief?since={quote(later)}").json
+    assert from_text(brief["since"]) <= from_text(brief["until"])
+    assert brief["line"] == "0 landed, 1 to read"
     for wrong in ("yesterday", "2026-11-25T25:00:00", "17"):
         assert "since" in client.get(f"/api/brief?since={wrong}").json["fields"]
 
@@ -117,9 +117,9 @@ def test_no_secret_is_told(client: Client, context: AppContext) -> None:
     task = context.queue.claim("w").result()
     assert task is not None
     context.queue.finish(task.id, task.fence, Ending.REFUSED, reason="hunter2-of-the-owner is wrong").result()
-    told = client.get("/api/brief")
-    assert "hunter2" not in told.text
-    assert told.json["failed"] == 1
+    response = client.get("/api/brief")
+    assert "hunter2" not in response.text
+    assert response.json["failed"] == 1
 
 
 def test_a_commit_on_a_branch_is_told_apart(client: Client, night: AppContext) -> None:

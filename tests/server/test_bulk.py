@@ -25,8 +25,8 @@ def test_each_of_several_tasks_is_told_what_became_of_it(context: AppContext, cl
     submit(context, "third")
     got = client.post(BULK, {"action": "cancel", "ids": [3, 1, 2, 99, 2]})
     assert got.status == 200
-    told = {each["task_id"]: (each["ok"], each["status"]) for each in got.json["results"]}
-    assert told == {1: (False, None), 2: (True, "cancelled"), 3: (True, "cancelled"), 99: (False, None)}
+    outcomes = {each["task_id"]: (each["ok"], each["status"]) for each in got.json["results"]}
+    assert outcomes == {1: (False, None), 2: (True, "cancelled"), 3: (True, "cancelled"), 99: (False, None)}
     assert (got.json["matched"], got.json["fitting"]) == (4, 2)
     errors = {each["task_id"]: each["error"] for each in got.json["results"]}
     assert "done" in errors[1]
@@ -80,8 +80,8 @@ def test_more_than_fit_into_a_request_go_on_behind_the_last(context: AppContext,
 def test_a_running_task_is_asked_to_end(context: AppContext, client: Client) -> None:
     submit(context, "runs")
     context.queue.claim("worker-1").result()
-    told = client.post(BULK, {"action": "cancel", "ids": [1]}).json["results"]
-    assert [(each["ok"], each["status"]) for each in told] == [(True, "running")]
+    results = client.post(BULK, {"action": "cancel", "ids": [1]}).json["results"]
+    assert [(each["ok"], each["status"]) for each in results] == [(True, "running")]
     assert context.queue.get(1).cancel_requested
 
 
@@ -134,15 +134,15 @@ def test_what_is_done_has_no_priority(context: AppContext, client: Client) -> No
 def test_each_result_tells_whether_it_can_be_undone_and_the_priority_before(
     context: AppContext, client: Client
 ) -> None:
-    plain = submit(context, "plain")
+    queued = submit(context, "plain")
     later = submit(context, "later", not_before="2099-01-01T00:00:00Z")
     submit(context, "urgent", priority=4)
     asked = {"action": "prioritise", "ids": [1, 2, 3], "priority": 9}
-    told = client.post(BULK, asked).json["results"]
-    assert [(each["priority_before"], each["can_undo"]) for each in told] == [(1, True), (1, True), (4, True)]
-    cancelled = client.post(BULK, {"action": "cancel", "ids": [plain, later]}).json["results"]
+    results = client.post(BULK, asked).json["results"]
+    assert [(each["priority_before"], each["can_undo"]) for each in results] == [(1, True), (1, True), (4, True)]
+    cancelled = client.post(BULK, {"action": "cancel", "ids": [queued, later]}).json["results"]
     assert [each["can_undo"] for each in cancelled] == [True, False]
-    retried = client.post(BULK, {"action": "retry", "ids": [plain]}).json["results"]
+    retried = client.post(BULK, {"action": "retry", "ids": [queued]}).json["results"]
     assert [each["can_undo"] for each in retried] == [True]
 
 

@@ -28,8 +28,8 @@ def fail(context: AppContext, description: str, reason: str = AWAY, *, steps: bo
 
 
 def causes(client: Client, query: str = "") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = client.get(f"/api/causes{query}").json["causes"]
-    return found
+    rows: list[dict[str, Any]] = client.get(f"/api/causes{query}").json["causes"]
+    return rows
 
 
 def retry(client: Client, cause: dict[str, Any], **sent: object) -> list[dict[str, Any]]:
@@ -38,12 +38,15 @@ def retry(client: Client, cause: dict[str, Any], **sent: object) -> list[dict[st
 
 
 def test_all_tasks_of_a_cause_are_tried_again_and_no_others(client: Client, context: AppContext) -> None:
-    one, two, other = fail(context, "a"), fail(context, "b"), fail(context, "c", "something else")
+    first_task, second_task, other = fail(context, "a"), fail(context, "b"), fail(context, "c", "something else")
     first, second = causes(client)
-    assert [task["task_id"] for task in first["tasks"]] == [one, two]
+    assert [task["task_id"] for task in first["tasks"]] == [first_task, second_task]
     done = retry(client, first)
-    assert [(task["task_id"], task["ok"], task["as_task"]) for task in done] == [(one, True, one), (two, True, two)]
-    assert {context.queue.get(number).status for number in (one, two)} == {Status.QUEUED}
+    assert [(task["task_id"], task["ok"], task["as_task"]) for task in done] == [
+        (first_task, True, first_task),
+        (second_task, True, second_task),
+    ]
+    assert {context.queue.get(number).status for number in (first_task, second_task)} == {Status.QUEUED}
     assert causes(client) == [second]
     assert context.queue.get(other).status is Status.FAILED
 
@@ -55,8 +58,8 @@ def test_a_note_and_a_package_are_added_to_each_task(client: Client, context: Ap
         spec = context.queue.get(number).spec
         remark = "A remark of the owner's, which holds where it differs: Use the new folder."
         assert (spec.description, spec.packages) == (f"{text}\n\n{remark}", ("rich", "toolz"))
-    found = client.get("/api/tasks?q=new+folder").json["tasks"]
-    assert sorted(task["task_id"] for task in found) == numbers
+    tasks = client.get("/api/tasks?q=new+folder").json["tasks"]
+    assert sorted(task["task_id"] for task in tasks) == numbers
 
 
 def test_what_was_added_is_what_the_next_attempt_is_given(client: Client, context: AppContext) -> None:
@@ -81,10 +84,10 @@ def test_one_that_waits_for_another_follows_it_unchanged(client: Client, context
 
 def test_with_a_model_each_task_goes_on_as_a_fork(client: Client, context: AppContext) -> None:
     begun, never = fail(context, "begun", steps=True), fail(context, "never begun")
-    one, other = retry(client, causes(client)[0], model="qwen2.5-coder:7b", note="Think.")
-    assert (one["task_id"], one["ok"]) == (begun, True)
-    made = context.queue.get(one["as_task"])
-    assert (made.id > never, made.spec.description.endswith("Think.")) == (True, True)
+    row, other = retry(client, causes(client)[0], model="qwen2.5-coder:7b", note="Think.")
+    assert (row["task_id"], row["ok"]) == (begun, True)
+    fork = context.queue.get(row["as_task"])
+    assert (fork.id > never, fork.spec.description.endswith("Think.")) == (True, True)
     assert (other["ok"], "no finished step" in other["error"]) == (False, True)
     assert context.queue.get(never).status is Status.FAILED
 
@@ -111,8 +114,8 @@ def test_what_cannot_settle_is_said_and_nothing_is_tried(
 def test_packages_are_refused_for_other_languages_and_the_rest_goes_on(client: Client, context: AppContext) -> None:
     fail(context, "in Go", language="go")
     python = fail(context, "in Python")
-    one, other = retry(client, causes(client)[0], package="toolz")
-    assert (one["ok"], "Python" in one["error"], other["ok"], other["as_task"]) == (False, True, True, python)
+    row, other = retry(client, causes(client)[0], package="toolz")
+    assert (row["ok"], "Python" in row["error"], other["ok"], other["as_task"]) == (False, True, True, python)
 
 
 def test_a_cause_that_is_settled_already_is_told(client: Client, context: AppContext) -> None:
@@ -138,6 +141,6 @@ def test_of_many_causes_the_commonest_are_told_and_the_others_counted(
     words = [f"{'abcdefghij'[n // 10]}{'klmnopqrst'[n % 10]} is away" for n in range(MOST_CAUSES + 3)]
     for word in (*words, words[-1]):
         fail(context, word, word)
-    found = client.get(address).json
-    assert (len(found["causes"]), found["more_causes"]) == (MOST_CAUSES, 3)
-    assert (found["causes"][0]["title"], found["causes"][0]["count"]) == (words[-1], 2)
+    answer = client.get(address).json
+    assert (len(answer["causes"]), answer["more_causes"]) == (MOST_CAUSES, 3)
+    assert (answer["causes"][0]["title"], answer["causes"][0]["count"]) == (words[-1], 2)

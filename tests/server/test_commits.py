@@ -58,9 +58,9 @@ def test_drafts_are_rows_of_their_own_with_the_tests_that_fail(client: Client, l
     assert {row["task_id"] for row in client.get("/api/commits?drafts=0").json["commits"]} == {1, 2}
     assert {row["task_id"] for row in client.get("/api/commits?integrated=0").json["commits"]} == {2}
     assert client.get("/api/commits").json["unread"] == 3
-    found = client.get("/api/task/3").json["draft"]
-    assert (found["text"], found["failing"]) == ("draft on agent/1-x: 3 of 5 tests pass", ["test_a.py::test_x"])
-    assert found["look"] == f"git -C /r diff {'b' * 12} agent/1-x"
+    draft_row = client.get("/api/task/3").json["draft"]
+    assert (draft_row["text"], draft_row["failing"]) == ("draft on agent/1-x: 3 of 5 tests pass", ["test_a.py::test_x"])
+    assert draft_row["look"] == f"git -C /r diff {'b' * 12} agent/1-x"
     assert client.get("/api/task/1").json["draft"] is None
 
 
@@ -105,8 +105,8 @@ def test_an_ambiguous_beginning_marks_nothing(client: Client, ledger: StateStore
 
 def test_a_revert_is_passed_on_with_what_was_asked(client: Client, ledger: StateStore) -> None:
     assert client.request("POST", "/api/task/1/revert").json["forced"] is False
-    said = client.post("/api/task/1/revert", {"force": True, "reapply": True}).json
-    assert (said["forced"], said["reapplied"], said["by"]) == (True, True, "b" * 40)
+    answer = client.post("/api/task/1/revert", {"force": True, "reapply": True}).json
+    assert (answer["forced"], answer["reapplied"], answer["by"]) == (True, True, "b" * 40)
     refused = client.request("POST", "/api/task/2/revert")
     assert (refused.status, "nothing to revert" in refused.json["error"]) == (409, True)
 
@@ -182,12 +182,12 @@ def test_each_commit_says_how_much_it_asks_to_be_read_and_why(client: Client, ri
     rows = {row["commit"][:4]: row for row in client.get("/api/commits").json["commits"]}
     risk = rows["cc44"]["risk"]
     assert (risk["level"], risk["points"]) == ("high", sum(reason["points"] for reason in risk["reasons"]))
-    said = [reason["text"] for reason in risk["reasons"]]
-    assert said[0].startswith("left open: ")
+    texts = [reason["text"] for reason in risk["reasons"]]
+    assert texts[0].startswith("left open: ")
     for text in ("judged by tests that the agent wrote", "100 lines changed", "may break python.pickle"):
-        assert text in said
-    assert {"in a repository of yours", "first to use toolz"} <= set(said)
-    assert any(text.startswith("touches sign-in") for text in said)
+        assert text in texts
+    assert {"in a repository of yours", "first to use toolz"} <= set(texts)
+    assert any(text.startswith("touches sign-in") for text in texts)
     assert all(reason["why"] for reason in risk["reasons"])
     assert rows["dd55"]["risk"] == {"level": "low", "points": 0, "reasons": []}
     evidence = [rows["cc44"][name] for name in ("tests_passed", "held_out", "own_tests", "packages", "allowed")]
@@ -245,16 +245,16 @@ def test_the_riskiest_of_all_are_found_however_few_are_ranked_anew(
 
 
 def test_commits_are_found_by_when_they_were_made_and_where_they_went(client: Client, ledger: StateStore) -> None:
-    def found(query: str) -> list[str]:
+    def list_commits(query: str) -> list[str]:
         return [row["commit"][:4] for row in client.get(f"/api/commits?{query}").json["commits"]]
 
     old = replace(FIRST, commit="ee66" + "0" * 36, at=utc_now() - timedelta(days=3))
     ledger.record_commit(old).result()
     day = quote(to_text(utc_now() - timedelta(days=1)))
-    assert found(f"since={day}") == ["bb33", "aa22", "aa11"]
-    assert found(f"until={day}") == ["ee66"]
-    assert found("integrated=1") == ["ee66", "aa11"]
-    assert found("integrated=0&since=today") == ["bb33", "aa22"]
+    assert list_commits(f"since={day}") == ["bb33", "aa22", "aa11"]
+    assert list_commits(f"until={day}") == ["ee66"]
+    assert list_commits("integrated=1") == ["ee66", "aa11"]
+    assert list_commits("integrated=0&since=today") == ["bb33", "aa22"]
 
 
 def test_a_proof_is_asked_for_by_the_beginning_of_a_commit(client: Client, ledger: StateStore) -> None:

@@ -50,6 +50,6 @@ def test_a_body_may_be_left_out_and_other_answers_are_named() -> None:
         """Make one."""
         return Reply(answer=Made(text=str(body)), status=201)
 
-    made = the_endpoint(routes)
-    assert (made.body, made.body_required, made.answers) == (Sent, False, {201: Made})
-    assert (made.query, made.texts) == (Query, ())
+    endpoint = the_endpoint(routes)
+    assert (endpoint.body, endpoint.body_required, endpoint.answers) == (Sent, False, {201: Made})
+    assert (endpoint.query, endpoint.texts) == (Query, ())

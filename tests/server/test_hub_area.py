@@ -52,7 +52,7 @@ def rig(context: AppContext, server: TemporalServer) -> Iterator[Rig]:
     with light_node(url, "a", id="1", **there) as node:
         client = HubClient(url, lambda: OWN)
         with serving(replace(context, hub=client)) as served:
-            until(lambda: [one.is_up for one in nodes(node.connection)] == [True, False])
+            until(lambda: [hub_node.is_up for hub_node in nodes(node.connection)] == [True, False])
             yield Rig(client=served, node=node)
         client.close()
 
@@ -62,14 +62,14 @@ def test_nodes_counts_and_the_pause_are_told(rig: Rig) -> None:
     rig.node.submit("Add a test")
     rig.client.post("/api/hub/pause", {"reason": "until Monday"})
     until(lambda: rig.client.get("/api/hub").json["counts"] == {"queued": 1})
-    told = rig.client.get("/api/hub").json
-    assert (told["own"], told["ui"]) == ({"id": "1", "name": "a"}, OWN.ui)
-    assert (told["reachable"], told["paused"]) == (True, "until Monday")
-    up, lost = told["nodes"]
+    hub_state = rig.client.get("/api/hub").json
+    assert (hub_state["own"], hub_state["ui"]) == ({"id": "1", "name": "a"}, OWN.ui)
+    assert (hub_state["reachable"], hub_state["paused"]) == (True, "until Monday")
+    up, lost = hub_state["nodes"]
     assert (up["state"], up["says"], up["busy"], up["slots"], up["url"]) == ("up", "working", 1, 4, "http://a:5000")
     assert (lost["state"], lost["url"]) == ("lost", "")
     remove(rig.node.connection, "b")
-    assert [one["state"] for one in rig.client.get("/api/hub").json["nodes"]] == ["up", "removed"]
+    assert [row["state"] for row in rig.client.get("/api/hub").json["nodes"]] == ["up", "removed"]
 
 
 @needs_server
@@ -80,7 +80,7 @@ def test_tasks_come_in_pages_by_status_with_links_to_the_pages_of_their_nodes(ri
     until(lambda: len(rig.client.get("/api/hub/tasks").json["tasks"]) == 5)
     first = rig.client.get("/api/hub/tasks?limit=3").json
     rest = rig.client.get(f"/api/hub/tasks?limit=3&after={first['next_after']}").json
-    assert sorted(one["id"] for one in first["tasks"] + rest["tasks"]) == numbers
+    assert sorted(row["id"] for row in first["tasks"] + rest["tasks"]) == numbers
     assert (len(rest["tasks"]), rest["next_after"]) == (2, None)
     (running,) = rig.client.get("/api/hub/tasks?status=running").json["tasks"]
     origin = taken.request.origin_task
@@ -92,12 +92,12 @@ def test_tasks_come_in_pages_by_status_with_links_to_the_pages_of_their_nodes(ri
 @needs_server
 def test_tasks_are_cancelled_retried_and_made_urgent_and_tell_how_they_ended(rig: Rig) -> None:
     number = rig.node.submit("Add a test")
-    one = f"/api/hub/tasks/{number}"
-    assert rig.client.post(f"{one}/priority", {"priority": 9}).json == {"id": number, "status": "queued"}
+    path = f"/api/hub/tasks/{number}"
+    assert rig.client.post(f"{path}/priority", {"priority": 9}).json == {"id": number, "status": "queued"}
     assert rig.node.queue.get(number).priority == 9
-    assert rig.client.post(f"{one}/cancel").json["status"] == "cancelled"
-    assert rig.client.post(f"{one}/cancel").status == 409
-    assert rig.client.post(f"{one}/retry").json["status"] == "queued"
+    assert rig.client.post(f"{path}/cancel").json["status"] == "cancelled"
+    assert rig.client.post(f"{path}/cancel").status == 409
+    assert rig.client.post(f"{path}/retry").json["status"] == "queued"
     assert rig.client.post("/api/hub/tasks/99/retry").status == 404
     rig.node.end(rig.node.take(), Status.FAILED, reason="no test passed")
     until(lambda: len(rig.client.get("/api/hub/tasks?status=failed").json["tasks"]) == 1)
@@ -135,9 +135,9 @@ def test_without_a_hub_it_is_not_found_and_says_why(client: Client) -> None:
 def test_a_hub_that_is_away_is_told_and_no_thread_waits_for_it_again(context: AppContext) -> None:
     away = HubClient(f"temporal://127.0.0.1:{free_port()}/none", lambda: OWN)
     with serving(replace(context, hub=away)) as client:
-        told = client.get("/api/hub").json
-        assert (told["reachable"], told["nodes"], told["counts"]) == (False, [], {})
-        assert "cannot be reached" in told["reason"]
+        answer = client.get("/api/hub").json
+        assert (answer["reachable"], answer["nodes"], answer["counts"]) == (False, [], {})
+        assert "cannot be reached" in answer["reason"]
         begun = time.monotonic()
         refused = [
             client.get("/api/hub/tasks"),
@@ -180,7 +180,7 @@ def test_few_threads_wait_for_a_hub_that_is_slow_and_the_next_is_told_so() -> No
         with pytest.raises(HubAway, match="slow to answer"):
             client.ask(lambda _: None)
         go_on.set()
-        assert all(one.result() for one in waiting)
+        assert all(future.result() for future in waiting)
     client.ask(lambda _: None)
     client.close()
 

@@ -15,35 +15,35 @@ def text(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def apply_hunks(before: list[str], found: Difference) -> list[str]:
+def apply_hunks(before: list[str], diff: Difference) -> list[str]:
     """The new lines, made of the old ones and the hunks alone."""
-    made, at = list[str](), 0
-    for hunk in found.hunks:
-        made += before[at : hunk.old - 1]
+    lines, at = list[str](), 0
+    for hunk in diff.hunks:
+        lines += before[at : hunk.old - 1]
         at = hunk.old - 1
         for line in hunk.lines:
-            said = "".join(part for _, part in line.parts)
+            line_text = "".join(part for _, part in line.parts)
             if line.kind != "added":
-                assert (before[at], line.old) == (said, at + 1)
+                assert (before[at], line.old) == (line_text, at + 1)
                 at += 1
             if line.kind != "gone":
-                made.append(said)
-                assert line.new == len(made)
-    return made + before[at:]
+                lines.append(line_text)
+                assert line.new == len(lines)
+    return lines + before[at:]
 
 
 @settings(max_examples=tiers.examples(150))
 @given(before=LINES, after=LINES, path=st.sampled_from(["a.py", "a.txt"]))
 def test_hunks_lead_from_one_text_to_the_other(before: list[str], after: list[str], path: str) -> None:
-    found = difference(text(before), text(after), path)
-    assert apply_hunks(before, found) == after
-    assert len(after) - len(before) == found.added - found.removed
-    assert bool(found.hunks) == (before != after)
+    diff = difference(text(before), text(after), path)
+    assert apply_hunks(before, diff) == after
+    assert len(after) - len(before) == diff.added - diff.removed
+    assert bool(diff.hunks) == (before != after)
 
 
 def test_the_words_that_changed_inside_of_a_line_are_marked() -> None:
-    found = difference("def total(x):\n    return x >= 1\n", "def total(x):\n    return x > 1\n", "a.py")
-    same, gone, added = found.hunks[0].lines
+    diff = difference("def total(x):\n    return x >= 1\n", "def total(x):\n    return x > 1\n", "a.py")
+    same, gone, added = diff.hunks[0].lines
     assert (same.kind, gone.kind, added.kind) == ("same", "gone", "added")
     assert [part for kind, part in gone.parts if "w" in kind.split()] == ["="]
     assert [part for kind, part in added.parts if "w" in kind.split()] == []
@@ -51,8 +51,8 @@ def test_the_words_that_changed_inside_of_a_line_are_marked() -> None:
 
 
 def test_lines_that_have_little_in_common_have_no_marked_words() -> None:
-    found = difference("import os\n", "class Shop(Base):\n", "a.py")
-    assert not [kind for line in found.hunks[0].lines for kind, _ in line.parts if "w" in kind.split()]
+    diff = difference("import os\n", "class Shop(Base):\n", "a.py")
+    assert not [kind for line in diff.hunks[0].lines for kind, _ in line.parts if "w" in kind.split()]
 
 
 def test_far_changes_are_hunks_of_their_own_with_three_lines_around() -> None:
@@ -74,8 +74,8 @@ def test_what_is_too_long_is_told_and_not_compared() -> None:
 def test_a_long_file_of_which_little_changed_is_compared() -> None:
     before = [f"{number}" for number in range(3 * MOST_LINES)]
     after = [*before[:-5], "changed", *before[-4:]]
-    found = difference(text(before), text(after), "a.txt")
-    assert (found.added, found.removed, len(found.hunks)) == (1, 1, 1)
+    diff = difference(text(before), text(after), "a.txt")
+    assert (diff.added, diff.removed, len(diff.hunks)) == (1, 1, 1)
 
 
 def test_a_line_end_that_is_missing_is_told() -> None:

@@ -45,9 +45,9 @@ class Screen:
             assert head == "event: writing", "it has no id, so that no client resumes behind it"
             self.take(json.loads(data.removeprefix("data: ")))
 
-    def take(self, told: dict[str, Any]) -> None:
-        self.parts[told["call"]] = [(each["tool"], each["text"]) for each in told["parts"]]
-        self.last = told
+    def take(self, frame: dict[str, Any]) -> None:
+        self.parts[frame["call"]] = [(each["tool"], each["text"]) for each in frame["parts"]]
+        self.last = frame
 
     def text(self, call: int = 1) -> str:
         return "".join(text for _, text in self.parts.get(call, ()))
@@ -178,15 +178,15 @@ WORDS = st.lists(st.sampled_from(SAID), max_size=12)
 @settings(max_examples=60, deadline=None)
 @given(words=WORDS, data=st.data())
 def test_no_secret_is_shown_however_it_is_cut_into_pieces(words: list[str], data: st.DataObject) -> None:
-    whole = "".join(words)
-    cuts = sorted(data.draw(st.sets(st.integers(0, len(whole)), max_size=40)))
-    pieces = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    full_text = "".join(words)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(full_text)), max_size=40)))
+    pieces = [full_text[a:b] for a, b in zip([0, *cuts], [*cuts, len(full_text)], strict=True)]
 
-    async def told() -> None:
+    async def watch_pieces() -> None:
         mask = Masker([SECRET])
         calls, screen = LiveCalls(), Screen()
         live, text = Live(calls, mask, pause_s=0), begin(calls)
-        final = mask.shown(whole)
+        final = mask.shown(full_text)
         with watching(live) as watcher:
             screen.read(watcher.take(None))
             for piece in pieces:
@@ -199,7 +199,7 @@ def test_no_secret_is_shown_however_it_is_cut_into_pieces(words: list[str], data
             await show(watcher, screen)
             assert screen.text() == final
 
-    asyncio.run(told())
+    asyncio.run(watch_pieces())
 
 
 # Over HTTP.
@@ -208,7 +208,7 @@ def test_no_secret_is_shown_however_it_is_cut_into_pieces(words: list[str], data
 def test_only_who_asks_for_it_is_told_and_by_events_without_an_id(
     context: AppContext, client: Client, listen: type[Listener]
 ) -> None:
-    plain, live = listen(client.host.port), listen(client.host.port, "?live=true")
+    log_listener, live = listen(client.host.port), listen(client.host.port, "?live=true")
     text, screen = begin(context.live), Screen()
     text.take("written <b>now</b> ")
     while not screen.text():
@@ -217,7 +217,7 @@ def test_only_who_asks_for_it_is_told_and_by_events_without_an_id(
         screen.take(data)
     assert screen.text() == "written <b>now</b> "
     context.queue.pause("for the log").result()
-    assert plain.take(1)[0][0] == "message", "an event of the log is the first that it hears of"
+    assert log_listener.take(1)[0][0] == "message", "an event of the log is the first that it hears of"
 
 
 def test_who_connects_in_the_middle_is_told_what_was_written(

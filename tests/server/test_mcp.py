@@ -55,9 +55,9 @@ def call(client: Client, tool: str, **arguments: Any) -> Any:
     result: CallToolResult = list_used(client, lambda server: server.call_tool(tool, arguments))
     if not result.is_error:
         return result.structured_content
-    (said,) = result.content
-    assert isinstance(said, TextContent)
-    return said.text
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
 
 
 def document(client: Client, uri: str) -> str:
@@ -108,11 +108,11 @@ def test_a_task_that_ended_tells_what_it_did(client: Client, context: AppContext
     state = call(client, "wait_task", task_id=1)
     assert (state["status"], state["ended"], state["tests"]) == ("done", True, "2 of 2 passed")
     assert "get_diff" in state["next"]
-    found = call(client, "get_diff", task_id=1)
-    assert found["more"] is None
-    assert found["text"].startswith("--- /dev/null\n+++ b/")
-    assert all(f"b/{name.partition(' ')[2]}" in found["text"] for name in found["files"])
-    assert document(client, "nightshift://task/1/diff") == found["text"]
+    diff = call(client, "get_diff", task_id=1)
+    assert diff["more"] is None
+    assert diff["text"].startswith("--- /dev/null\n+++ b/")
+    assert all(f"b/{name.partition(' ')[2]}" in diff["text"] for name in diff["files"])
+    assert document(client, "nightshift://task/1/diff") == diff["text"]
     assert [each["task_id"] for each in call(client, "list_tasks", status=["done"])["tasks"]] == [1]
     assert call(client, "list_tasks", text="nothing like it")["total"] == 0
     lines = call(client, "get_log", task_id=1, limit=2)
@@ -180,7 +180,7 @@ def test_a_task_is_cancelled_and_queued_again(client: Client, context: AppContex
 def test_something_is_said_to_a_task_that_is_open(client: Client, context: AppContext) -> None:
     submit(context, "Tell the moon")
     assert call(client, "say", task_id=1, text="Use csv.")["interrupted"] is False
-    assert [(one.text, one.interrupts) for one in context.queue.said(1)] == [("Use csv.", True)]
+    assert [(message.text, message.interrupts) for message in context.queue.list_messages(1)] == [("Use csv.", True)]
     call(client, "cancel", task_id=1)
     assert "first try it again" in call(client, "say", task_id=1, text="Use csv.")
 
@@ -233,8 +233,8 @@ def test_where_nothing_may_be_installed_the_reason_is_told(
 
     monkeypatch.setattr(http, "EXTRA", "no_such_package")
     with serving(replace(context, ensure_extra=refuse)) as client:
-        said = [client.post("/mcp", {}).json["error"] for _ in range(3)]
-    assert any("nothing is installed here" in each for each in said), said
+        errors = [client.post("/mcp", {}).json["error"] for _ in range(3)]
+    assert any("nothing is installed here" in each for each in errors), errors
 
 
 def test_many_calls_at_once_are_all_answered(client: Client, context: AppContext) -> None:

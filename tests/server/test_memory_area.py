@@ -47,16 +47,16 @@ def end(room: Room, lesson: str, outcomes: list[tuple[Assignment, bool]]) -> Non
     """Attempts of new tasks that the lesson was near to, with how each ended."""
     kind, number = lesson.split("-")
     for arm, solved in outcomes:
-        one = Recalled(kind="failure" if kind == "failure" else "pattern", item=int(number), arm=arm, score=0.9)
-        task = near(room, one, f"after {lesson}")
+        recall = Recalled(kind="failure" if kind == "failure" else "pattern", item=int(number), arm=arm, score=0.9)
+        task = near(room, recall, f"after {lesson}")
         end = partial(recall_log.end, task_id=task, attempt=1, solved=solved, iterations=2, at=room.context.clock())
         room.context.database.write(end).result()
 
 
-def near(room: Room, one: Recalled, description: str) -> int:
+def near(room: Room, recall: Recalled, description: str) -> int:
     """A task whose first attempt a lesson was near to."""
     task = submit(room.context, description)
-    add = partial(recall_log.add, task_id=task, attempt=1, found=[one], at=room.context.clock())
+    add = partial(recall_log.add, task_id=task, attempt=1, recalls=[recall], at=room.context.clock())
     room.context.database.write(add).result()
     return task
 
@@ -73,7 +73,7 @@ def test_lessons_are_listed_newest_first_page_by_page(room: Room) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("kind=pattern", ["pattern-3", "pattern-2", "pattern-1"]),
         ("text=ASPECT", ["failure-2", "pattern-2"]),
@@ -84,8 +84,8 @@ def test_lessons_are_listed_newest_first_page_by_page(room: Room) -> None:
         ("state=active&text=csv", ["pattern-1"]),
     ],
 )
-def test_filters_leave_what_is_wanted(room: Room, query: str, found: list[str]) -> None:
-    assert ids(room, query) == found
+def test_filters_leave_what_is_wanted(room: Room, query: str, expected: list[str]) -> None:
+    assert ids(room, query) == expected
 
 
 def test_a_search_by_meaning_finds_the_nearest_first(room: Room) -> None:
@@ -101,8 +101,8 @@ def test_a_search_by_meaning_finds_the_nearest_first(room: Room) -> None:
 def test_a_lesson_tells_what_mended_it_and_where_it_was_used(room: Room) -> None:
     end(room, "failure-1", [(Assignment.SHOWN, True), (Assignment.CONTROL, False)])
     data = {"lessons": [{"id": 1, "kind": "failure", "score": 0.9}]}
-    told = Event(kind=Kind.LESSON_RECALLED, task_id=4, attempt=1, iteration=2, phase=Phase.REFLECTING, data=data)
-    room.context.events.emit(told)
+    event = Event(kind=Kind.LESSON_RECALLED, task_id=4, attempt=1, iteration=2, phase=Phase.REFLECTING, data=data)
+    room.context.events.emit(event)
     room.context.events.catch_up().result()
     got = room.client.get("/api/lesson/failure-1").json
     assert got["error"].startswith("TypeError: can only concatenate str")
@@ -128,8 +128,8 @@ def test_a_retired_lesson_is_found_no_more_until_it_is_restored(room: Room) -> N
     back = room.client.post("/api/lesson/failure-2/restore").json
     assert (back["state"], back["retired_by"], bool(back["judged_from"])) == ("active", "", True)
     assert ids(room, like) == ["failure-2"]
-    told = [(event.kind, event.data["lesson"]) for event in room.context.events.last(100) if "lesson" in event.data]
-    assert told == [(Kind.LESSON_RETIRED, 2), (Kind.LESSON_RESTORED, 2)]
+    events = [(event.kind, event.data["lesson"]) for event in room.context.events.last(100) if "lesson" in event.data]
+    assert events == [(Kind.LESSON_RETIRED, 2), (Kind.LESSON_RESTORED, 2)]
 
 
 def test_a_restored_lesson_begins_without_a_record(room: Room) -> None:

@@ -32,8 +32,8 @@ def figures(client: Client) -> Figures:
     return {(sample.name, tuple(sorted(sample.labels.items()))): sample.value for sample in samples}
 
 
-def one(found: Figures, name: str, **labels: str) -> float:
-    return found[f"nightshift_{name}", tuple(sorted(labels.items()))]
+def read_figure(values: Figures, name: str, **labels: str) -> float:
+    return values[f"nightshift_{name}", tuple(sorted(labels.items()))]
 
 
 def settle(context: AppContext) -> None:
@@ -54,20 +54,20 @@ def test_the_queue_the_workers_and_the_models_are_measured(context: AppContext, 
     submit(context, "Add a secret feature to /srv/shop")
     work_on(context)
     submit(context, "another")
-    found = figures(client)
-    assert (one(found, "tasks", status="done"), one(found, "tasks", status="queued")) == (1, 1)
-    assert 0 <= one(found, "oldest_queued_seconds") < 600
-    assert (one(found, "workers", state="busy"), one(found, "workers", state="idle")) == (1, 1)
+    values = figures(client)
+    assert (read_figure(values, "tasks", status="done"), read_figure(values, "tasks", status="queued")) == (1, 1)
+    assert 0 <= read_figure(values, "oldest_queued_seconds") < 600
+    assert (read_figure(values, "workers", state="busy"), read_figure(values, "workers", state="idle")) == (1, 1)
     model = {"backend": "ollama", "model": "qwen2.5-coder:7b"}
-    assert one(found, "model_up", **model) == 1
-    assert one(found, "model_circuit", **model, state="closed") == 1
-    assert one(found, "model_circuit", **model, state="open") == 0
-    assert (one(found, "state", state="running"), one(found, "state", state="paused")) == (1, 0)
-    assert one(found, "build_info", version="0.1.0") == 1
-    assert one(found, "uptime_seconds") == 3725.5
-    assert one(found, "loop_lag_seconds") == 0.001
-    assert one(found, "database_bytes", file="main") > 0
-    assert one(found, "disk_free_bytes") > 0
+    assert read_figure(values, "model_up", **model) == 1
+    assert read_figure(values, "model_circuit", **model, state="closed") == 1
+    assert read_figure(values, "model_circuit", **model, state="open") == 0
+    assert (read_figure(values, "state", state="running"), read_figure(values, "state", state="paused")) == (1, 0)
+    assert read_figure(values, "build_info", version="0.1.0") == 1
+    assert read_figure(values, "uptime_seconds") == 3725.5
+    assert read_figure(values, "loop_lag_seconds") == 0.001
+    assert read_figure(values, "database_bytes", file="main") > 0
+    assert read_figure(values, "disk_free_bytes") > 0
 
 
 def test_what_happened_is_counted_since_the_start(context: AppContext, client: Client) -> None:
@@ -79,19 +79,22 @@ def test_what_happened_is_counted_since_the_start(context: AppContext, client: C
     emit(context, Kind.MODEL_CALLED, {**CALLED, "cost_usd": None})
     emit(context, Kind.MODEL_FAILED, {"backend": "ollama", "model": "qwen2.5-coder:7b", "error": "ModelUnavailable"})
     emit(context, Kind.MODEL_CALLED, {"cut": True})  # long data are kept elsewhere
-    found, model = figures(client), {"backend": "ollama", "model": "qwen2.5-coder:7b"}
-    assert one(found, "task_endings_total", ending=Ending.COMMITTED) == 1
-    assert one(found, "task_endings_total", ending=Ending.STUCK) == 1
-    assert one(found, "task_endings_total", ending=Ending.BUDGET) == 0
-    assert one(found, "task_run_seconds_count", to="done") == 1
-    assert one(found, "task_run_seconds_count", to="failed") == 1
-    assert one(found, "model_calls_total", **model) == 2
-    assert one(found, "model_tokens_total", **model, direction="in") == 2400
-    assert one(found, "model_tokens_total", **model, direction="out") == 460
-    assert (one(found, "model_cost_usd_total", **model), one(found, "model_unpriced_calls_total", **model)) == (0.25, 1)
-    assert one(found, "model_errors_total", **model, error="ModelUnavailable") == 1
-    assert one(found, "model_latency_seconds_sum", **model) == 3.0
-    assert one(found, "events_total", level="INFO") > 6
+    values, model = figures(client), {"backend": "ollama", "model": "qwen2.5-coder:7b"}
+    assert read_figure(values, "task_endings_total", ending=Ending.COMMITTED) == 1
+    assert read_figure(values, "task_endings_total", ending=Ending.STUCK) == 1
+    assert read_figure(values, "task_endings_total", ending=Ending.BUDGET) == 0
+    assert read_figure(values, "task_run_seconds_count", to="done") == 1
+    assert read_figure(values, "task_run_seconds_count", to="failed") == 1
+    assert read_figure(values, "model_calls_total", **model) == 2
+    assert read_figure(values, "model_tokens_total", **model, direction="in") == 2400
+    assert read_figure(values, "model_tokens_total", **model, direction="out") == 460
+    assert (
+        read_figure(values, "model_cost_usd_total", **model),
+        read_figure(values, "model_unpriced_calls_total", **model),
+    ) == (0.25, 1)
+    assert read_figure(values, "model_errors_total", **model, error="ModelUnavailable") == 1
+    assert read_figure(values, "model_latency_seconds_sum", **model) == 3.0
+    assert read_figure(values, "events_total", level="INFO") > 6
 
 
 def test_the_time_a_task_ran_is_from_its_claim(context: AppContext, client: Client) -> None:
@@ -103,22 +106,22 @@ def test_the_time_a_task_ran_is_from_its_claim(context: AppContext, client: Clie
     ):
         context.events.emit(Event(kind=kind, at=at, task_id=7, data=data))
     settle(context)
-    found = figures(client)
-    assert one(found, "task_run_seconds_sum", to="waiting") == 40
-    assert one(found, "task_run_seconds_bucket", to="waiting", le="30.0") == 0
-    assert one(found, "task_run_seconds_bucket", to="waiting", le="60.0") == 1
-    assert not [name for name, labels in found if ("to", "cancelled") in labels]
+    values = figures(client)
+    assert read_figure(values, "task_run_seconds_sum", to="waiting") == 40
+    assert read_figure(values, "task_run_seconds_bucket", to="waiting", le="30.0") == 0
+    assert read_figure(values, "task_run_seconds_bucket", to="waiting", le="60.0") == 1
+    assert not [name for name, labels in values if ("to", "cancelled") in labels]
 
 
 def test_who_follows_the_live_log_is_counted(client: Client, listen: type[Listener]) -> None:
-    assert one(figures(client), "stream_clients") == 0
+    assert read_figure(figures(client), "stream_clients") == 0
     listen(client.host.port, "?after=0")  # its head has arrived
-    assert one(figures(client), "stream_clients") == 1
+    assert read_figure(figures(client), "stream_clients") == 1
 
 
 def test_no_task_and_none_of_its_texts_is_named(context: AppContext, client: Client) -> None:
     submit(context, "Add a secret feature", repo="/srv/shop", metadata={"who": "me"})
-    work_on(context, said=" and a hidden reason")
+    work_on(context, suffix=" and a hidden reason")
     text = client.get("/metrics").text
     for word in ("secret", "shop", "hidden", "task_id", "agent/"):
         assert word not in text

@@ -43,8 +43,8 @@ COMMIT = Commit(
 
 @pytest.fixture
 def described(shared: Client) -> dict[str, Any]:
-    found: dict[str, Any] = shared.get("/api/openapi.json").json
-    return found
+    document: dict[str, Any] = shared.get("/api/openapi.json").json
+    return document
 
 
 def validator(described: dict[str, Any], method: str, path: str, status: int, media: str) -> Any:
@@ -89,15 +89,15 @@ def ask_of_commits(context: AppContext, client: Client, described: dict[str, Any
             seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/{verb}"))))
     for query in ("?name=1", "?name=aaaa", "?name=zz", "?name=agent/", "", "?name=1&repo=/srv"):
         seen.add(("/api/resolve", check(described, "GET", "/api/resolve", client.get(f"/api/resolve{query}"))))
-    one = "/api/commit/{commit}"
+    template = "/api/commit/{commit}"
     ask, begin, end = ("GET", "verification"), ("POST", "verify"), ("POST", "verify/cancel")
     for method, verb in (ask, begin, ask, end, end, ask):
         for name in ("aaaa", "bbbb"):
-            path = f"{one}/{verb}"
+            path = f"{template}/{verb}"
             seen.add((path, check(described, method, path, client.request(method, f"/api/commit/{name}/{verb}"))))
-    for verb, said in (("revert", {"reapply": True}), ("revert", {"force": 1}), ("integrate", {"force": True})):
+    for verb, content in (("revert", {"reapply": True}), ("revert", {"force": 1}), ("integrate", {"force": True})):
         path = f"{task}/{verb}"
-        seen.add((path, check(described, "POST", path, client.post(f"/api/task/1/{verb}", said))))
+        seen.add((path, check(described, "POST", path, client.post(f"/api/task/1/{verb}", content))))
     return seen
 
 
@@ -114,8 +114,8 @@ def ask_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[str,
         path = "/api/extra/{name}/install"
         seen.add((path, check(described, "POST", path, client.request("POST", f"/api/extra/{name}/install"))))
     seen.add(("/api/git", check(described, "GET", "/api/git", client.get("/api/git"))))
-    for number, said in ((3, {"priority": 2}), (1, {"priority": 2}), (99, {"priority": 2}), (3, {})):
-        seen.add((urgent, check(described, "POST", urgent, client.post(f"/api/task/{number}/priority", said))))
+    for number, content in ((3, {"priority": 2}), (1, {"priority": 2}), (99, {"priority": 2}), (3, {})):
+        seen.add((urgent, check(described, "POST", urgent, client.post(f"/api/task/{number}/priority", content))))
     say = "/api/task/{task_id}/say"
     for number, words in ((3, {"text": "Use csv."}), (1, {"text": "Use csv."}), (99, {"text": "Use csv."}), (3, {})):
         seen.add((say, check(described, "POST", say, client.post(f"/api/task/{number}/say", words))))
@@ -128,20 +128,20 @@ def ask_of_decisions(client: Client, described: dict[str, Any]) -> set[tuple[str
     for query in ("", "?limit=1&after=9", "?limit=0"):
         seen.add((decisions, check(described, "GET", decisions, client.get(decisions + query))))
     bodies: tuple[dict[str, Any], ...] = ({"approvals": [1, 99], "granted": True, "remark": "x"}, {"approvals": []})
-    for said in bodies:
-        seen.add((decisions, check(described, "POST", decisions, client.post(decisions, said))))
+    for content in bodies:
+        seen.add((decisions, check(described, "POST", decisions, client.post(decisions, content))))
     return seen
 
 
 def ask_of_lessons(context: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     learn(context, "Parse a CSV file", "TypeError: x", "Advice.")
-    seen, all_of, one, taken = set(), "/api/lessons", "/api/lesson/{lesson_id}", "/api/lessons/import"
+    seen, all_of, template, taken = set(), "/api/lessons", "/api/lesson/{lesson_id}", "/api/lessons/import"
     for query in ("", "?text=csv&state=active&limit=1", "?like=Parse+a+CSV+file", "?kind=x"):
         seen.add((all_of, check(described, "GET", all_of, client.get(all_of + query))))
     for name in ("failure-1", "pattern-1", "failure-9"):
-        seen.add((one, check(described, "GET", one, client.get(f"/api/lesson/{name}"))))
+        seen.add((template, check(described, "GET", template, client.get(f"/api/lesson/{name}"))))
         for verb in ("retire", "restore"):
-            path = f"{one}/{verb}"
+            path = f"{template}/{verb}"
             seen.add((path, check(described, "POST", path, client.post(f"/api/lesson/{name}/{verb}"))))
     for body in ({"lines": client.get("/api/lessons/export").text}, {"lines": "{}"}):
         seen.add((taken, check(described, "POST", taken, client.post(taken, body))))
@@ -169,33 +169,33 @@ def ask_of_a_course(context: AppContext, client: Client, described: dict[str, An
 
 def ask_of_the_brief(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     brief, read = "/api/brief", "/api/brief/read"
-    found = {(brief, check(described, "GET", brief, client.get(brief + query))) for query in ("", "?since=x")}
+    seen = {(brief, check(described, "GET", brief, client.get(brief + query))) for query in ("", "?since=x")}
     for body in ({"until": "2026-11-25T03:00:00Z"}, {"until": "2999-01-01T00:00:00Z"}, {}):
-        found.add((read, check(described, "POST", read, client.post(read, body))))
+        seen.add((read, check(described, "POST", read, client.post(read, body))))
     causes, retry = "/api/causes", "/api/causes/{cause_id}/retry"
-    found |= {(causes, check(described, "GET", causes, client.get(causes + query))) for query in ("", "?since=x")}
+    seen |= {(causes, check(described, "GET", causes, client.get(causes + query))) for query in ("", "?since=x")}
     (cause, *_) = client.get(causes).json["causes"]
     for name, sent in (("none", {}), (cause["id"], {"note": 7}), (cause["id"], {"note": "Again."})):
-        found.add((retry, check(described, "POST", retry, client.post(f"/api/causes/{name}/retry", sent))))
-    return found
+        seen.add((retry, check(described, "POST", retry, client.post(f"/api/causes/{name}/retry", sent))))
+    return seen
 
 
 def ask_of_reports(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
-    seen, all_of, one = set(), "/api/reports", "/api/report/{name}"
+    seen, all_of, template = set(), "/api/reports", "/api/report/{name}"
     for body in ({}, {"week": "2026-W47"}, {"week": "soon"}):
         seen.add((all_of, check(described, "POST", all_of, client.post(all_of, body))))
     for query in ("", "?limit=1&after=2026-W47", "?limit=0"):
         seen.add((all_of, check(described, "GET", all_of, client.get(all_of + query))))
     for name in ("2026-W47", "2026-W01"):
-        seen.add((one, check(described, "GET", one, client.get(f"/api/report/{name}"))))
+        seen.add((template, check(described, "GET", template, client.get(f"/api/report/{name}"))))
     return seen
 
 
 def ask_of_settings(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     seen, settings, model = set(), "/api/settings", "/api/models/test"
     seen.add((settings, check(described, "GET", settings, client.get(settings))))
-    for said in ({"changes": {"worker_count": 4, "api_token": "x"}}, {"changes": {"worker_count": 4}}, {}):
-        got = client.request("PUT", settings, json.dumps(said), {"Content-Type": "application/json"})
+    for content in ({"changes": {"worker_count": 4, "api_token": "x"}}, {"changes": {"worker_count": 4}}, {}):
+        got = client.request("PUT", settings, json.dumps(content), {"Content-Type": "application/json"})
         seen.add((settings, check(described, "PUT", settings, got)))
     body: object
     for body in ({"backend": "openai", "base_url": "http://127.0.0.1:9/v1"}, {"backend": "x"}, {}):
@@ -207,19 +207,19 @@ def ask_of_settings(client: Client, described: dict[str, Any]) -> set[tuple[str,
 
 
 def ask_of_repositories(context: AppContext, described: dict[str, Any], folder: Path) -> set[tuple[str, int]]:
-    seen, known, one = set(), "/api/repositories", "/api/repositories/settings"
+    seen, list_path, template = set(), "/api/repositories", "/api/repositories/settings"
     files = {"go.mod": "module x\n", "pytest.ini": "[pytest]\ntestpaths = tests\n"}
     shop, settings = make_repo(folder / "shop", files), load_settings(home=folder)
     git = GitManager(workspace=settings.workspace, author=Author(name="N"), auto_push=False, emit=context.events.emit)
     service = RepositoryService(lambda: settings, context.database, git, context.events.emit)
     with closing(git), serving(replace(context, repository_settings=service)) as client:
-        for said in ({"wall_s": 5.0}, {"wall_s": "x"}, {"allow": ["x"]}, {}):
-            body = json.dumps({"repo": str(shop), "changes": said})
-            got = client.request("PATCH", one, body, {"Content-Type": "application/json"})
-            seen.add((one, check(described, "PATCH", one, got)))
+        for changes in ({"wall_s": 5.0}, {"wall_s": "x"}, {"allow": ["x"]}, {}):
+            body = json.dumps({"repo": str(shop), "changes": changes})
+            got = client.request("PATCH", template, body, {"Content-Type": "application/json"})
+            seen.add((template, check(described, "PATCH", template, got)))
         for query in (f"?repo={shop}", f"?repo={folder}/none", ""):
-            seen.add((one, check(described, "GET", one, client.get(one + query))))
-        seen.add((known, check(described, "GET", known, client.get(known))))
+            seen.add((template, check(described, "GET", template, client.get(template + query))))
+        seen.add((list_path, check(described, "GET", list_path, client.get(list_path))))
     assert {status for _, status in seen} == {200, 400, 409}
     return seen
 
@@ -227,7 +227,7 @@ def ask_of_repositories(context: AppContext, described: dict[str, Any], folder: 
 def ask_of_the_hub(context: AppContext, described: dict[str, Any]) -> set[tuple[str, int]]:
     """With a real one that has a node and two tasks, with one that is away, and without any."""
     seen, tasks, node = set(), "/api/hub/tasks", "/api/hub/nodes/{node}/drain"
-    one = f"{tasks}/{{task_id}}"
+    task_path = f"{tasks}/{{task_id}}"
 
     def ask(client: Client, method: str, template: str, path: str, body: object = None) -> None:
         sent = None if body is None else json.dumps(body)
@@ -252,9 +252,9 @@ def ask_of_the_hub(context: AppContext, described: dict[str, Any]) -> set[tuple[
                 for query in ("", "?status=queued&limit=1", "?status=x"):
                     ask(client, "GET", tasks, tasks + query)
                 for verb, number in (("cancel", 2001), ("cancel", 2001), ("retry", 2001), ("retry", 9)):
-                    ask(client, "POST", f"{one}/{verb}", f"{tasks}/{number}/{verb}")
+                    ask(client, "POST", f"{task_path}/{verb}", f"{tasks}/{number}/{verb}")
                 for body in ({"priority": 3}, {"priority": "x"}):
-                    ask(client, "POST", f"{one}/priority", f"{tasks}/1001/priority", body)
+                    ask(client, "POST", f"{task_path}/priority", f"{tasks}/1001/priority", body)
                 ask(client, "POST", "/api/hub/pause", "/api/hub/pause", {"reason": "backup"})
                 ask(client, "POST", "/api/hub/resume", "/api/hub/resume")
                 for name in ("a", "b"):
@@ -273,24 +273,24 @@ def test_every_answer_is_as_the_document_says(
     work_on(context, passes=False)
     submit(context, "Later", not_before="2031-01-01T00:00:00Z")
     fill(context, 3)
-    task, one = "/api/task", "/api/task/{task_id}"
+    task, template = "/api/task", "/api/task/{task_id}"
     seen = {
         (task, check(described, "POST", task, client.post(task, {"description": "x", "key": "k"}))),
         (task, check(described, "POST", task, client.post(task, {"description": "x", "key": "k"}))),
         (task, check(described, "POST", task, client.post(task, {}))),
         (task, check(described, "POST", task, client.request("POST", task, b"x"))),
-        (one, check(described, "GET", one, client.get("/api/task/1"))),
-        (one, check(described, "GET", one, client.get("/api/task/2"))),
-        (one, check(described, "GET", one, client.get("/api/task/3"))),
-        (one, check(described, "GET", one, client.get("/api/task/99"))),
-        (one, check(described, "GET", one, client.get("/api/task/1?x=1"))),
+        (template, check(described, "GET", template, client.get("/api/task/1"))),
+        (template, check(described, "GET", template, client.get("/api/task/2"))),
+        (template, check(described, "GET", template, client.get("/api/task/3"))),
+        (template, check(described, "GET", template, client.get("/api/task/99"))),
+        (template, check(described, "GET", template, client.get("/api/task/1?x=1"))),
     }
     for path in ("/api/tasks", "/api/logs", "/api/status", "/healthz"):
         seen.add((path, check(described, "GET", path, client.get(path))))
     for path in ("/api/tasks", "/api/logs", "/api/status"):
         seen.add((path, check(described, "GET", path, client.get(f"{path}?nope=1"))))
     for verb, number in (("cancel", 3), ("retry", 3), ("cancel", 1), ("retry", 1), ("cancel", 99), ("retry", 99)):
-        path = f"{one}/{verb}"
+        path = f"{template}/{verb}"
         seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/{verb}"))))
     approvals, decide = "/api/approvals", "/api/approvals/{approval_id}"
     submit(context, "Ask", priority=99)
@@ -305,8 +305,8 @@ def test_every_answer_is_as_the_document_says(
     ):
         seen.add((decide, check(described, "POST", decide, client.post(f"{approvals}/{number}", body))))
     seen |= ask_of_decisions(client, described)
-    kept = "/api/environments"
-    seen.add((kept, check(described, "GET", kept, client.get(kept))))
+    environments = "/api/environments"
+    seen.add((environments, check(described, "GET", environments, client.get(environments))))
     answer, port = f"{decide}/answer", Ask(kind=AskKind.QUESTION, subject="question:1", question="Which?", default="80")
     submit(context, "Ask", priority=100)
     wait_for(context.queue, port)

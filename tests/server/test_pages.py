@@ -37,7 +37,7 @@ def pages(context: AppContext) -> list[str]:
     submit(
         context, EVIL, tests={"test_x.py": f"# {EVIL}"}, files={"calc.py": f"# {EVIL}"}, repo=EVIL, metadata={"a": EVIL}
     )
-    work_on(context, passes=False, reply=EVIL, said=EVIL)
+    work_on(context, passes=False, reply=EVIL, suffix=EVIL)
     context.queue.cancel(submit(context, f"two {EVIL}", test_command=[EVIL])).result()
     context.events.emit(Event(kind=Kind.MODEL_FAILED, level=Level.ERROR, message=EVIL, task_id=1))
     context.queue.pause(EVIL).result()

@@ -27,8 +27,8 @@ def prune(context: AppContext, task_id: int) -> None:
 
 def prune_log(context: AppContext, upto: int) -> None:
     context.database.write(lambda conn: pruning.prune_events(conn, 0, upto, LATER)).result()
-    said = Pruned(at=AT, setting="keep_events_days", before=datetime.now(UTC) + timedelta(minutes=1))
-    context.database.write(lambda conn: pruning.note_events(conn, said)).result()
+    record = Pruned(at=AT, setting="keep_events_days", before=datetime.now(UTC) + timedelta(minutes=1))
+    context.database.write(lambda conn: pruning.note_events(conn, record)).result()
 
 
 @pytest.fixture
@@ -67,9 +67,9 @@ def test_what_was_pruned_is_not_there_and_says_why(client: Client, context: AppC
 def test_a_fork_begins_although_the_steps_of_its_source_were_pruned(
     client: Client, context: AppContext, worked: int
 ) -> None:
-    made = client.post(f"/api/task/{worked}/fork", {"attempt": 1, "step_no": 4}).json["task_id"]
+    fork_id = client.post(f"/api/task/{worked}/fork", {"attempt": 1, "step_no": 4}).json["task_id"]
     prune(context, worked)
-    fork, digest = task_rows.fork_origin(context.database.reader(), made) or (None, "")
+    fork, digest = task_rows.fork_origin(context.database.reader(), fork_id) or (None, "")
     work = context.steps.work(digest)
     assert fork is not None
     assert work is not None

@@ -96,8 +96,8 @@ def test_a_name_that_is_no_report_is_not_found(room: tuple[Client, AppContext]) 
 
 def test_a_report_is_made_when_it_is_wanted(room: tuple[Client, AppContext]) -> None:
     client, _ = room
-    made = client.request("POST", "/api/reports")
-    assert (made.status, made.headers["Location"]) == (201, f"/api/report/{made.json['name']}")
+    answer = client.request("POST", "/api/reports")
+    assert (answer.status, answer.headers["Location"]) == (201, f"/api/report/{answer.json['name']}")
     refused = client.post("/api/reports", {"week": "soon"})
     assert (refused.status, refused.json["error"]) == (400, "week: 'soon' is no week; write it as 2026-W47")
     assert client.post("/api/reports", {"weak": ""}).status == 400

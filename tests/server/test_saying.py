@@ -32,7 +32,7 @@ def test_the_answer_tells_whether_a_model_is_interrupted(client: Client, context
     asking(context, number)
     assert client.post(f"/api/task/{number}/say", {"text": "b"}).json["interrupted"]
     assert not client.post(f"/api/task/{number}/say", {"text": "c", "interrupt": False}).json["interrupted"]
-    assert [one.interrupts for one in context.queue.said(number)] == [True, True, True, False]
+    assert [message.interrupts for message in context.queue.list_messages(number)] == [True, True, True, False]
 
 
 def test_what_was_said_stands_in_the_timeline(client: Client, context: AppContext) -> None:
@@ -41,7 +41,7 @@ def test_what_was_said_stands_in_the_timeline(client: Client, context: AppContex
     context.mask.learn(["hunter2-hunter2"])
     client.post(f"/api/task/{number}/say", {"text": "and hunter2-hunter2"})
     course = client.get(f"/api/task/{number}/timeline").json
-    assert [(one["text"], one["attempt"], one["interrupts"]) for one in course["said"]] == [
+    assert [(message["text"], message["attempt"], message["interrupts"]) for message in course["said"]] == [
         ("Use <b>csv</b>.", 0, True),
         ("and ***", 0, True),
     ]
@@ -64,7 +64,7 @@ def test_a_fault_is_named_by_its_field(client: Client, context: AppContext, body
     number = submit(client)
     refused = client.post(f"/api/task/{number}/say", body)
     assert (refused.status, refused.json["error"].partition(":")[0]) == (400, field)
-    assert context.queue.said(number) == ()
+    assert context.queue.list_messages(number) == ()
 
 
 def test_a_task_that_has_ended_refuses_and_one_that_is_not_there_is_not_found(client: Client) -> None:

@@ -26,8 +26,8 @@ LONG = b"x = 1\n" * 100_000
 
 def lines(file: dict[str, Any]) -> list[tuple[str, str]]:
     """The lines of a file's difference, as (kind, text)."""
-    found = [line for hunk in file["hunks"] for line in hunk["lines"]]
-    return [(line["kind"], "".join(text for _, text in line["parts"])) for line in found]
+    rows = [line for hunk in file["hunks"] for line in hunk["lines"]]
+    return [(line["kind"], "".join(text for _, text in line["parts"])) for line in rows]
 
 
 @pytest.fixture
@@ -65,16 +65,18 @@ def commit_files(repo: Path, files: dict[str, bytes]) -> str:
 def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(tmp_path: Path) -> None:
     repo = tmp_path / "owned"
     base = commit_files(repo, {"calc.py": WRONG.encode(), "data.bin": b"\0\1\2"})
-    made = commit_files(repo, {"calc.py": RIGHT.encode(), "data.bin": b"\0\1\3", "big.py": LONG})
+    commit_id = commit_files(repo, {"calc.py": RIGHT.encode(), "data.bin": b"\0\1\3", "big.py": LONG})
     with reading(tmp_path) as context, serving(context) as client:
         submit(context, "Mend calc.py", repo=str(repo))
         task = claim(context)
         save(context, task, AttemptState(phase=Phase.COMMIT, base=base, step_no=1, change={"calc.py": RIGHT}))
-        entry = Commit(task_id=1, attempt=1, repo=str(repo), branch="b", commit=made, base=base, subject="s", label="")
+        entry = Commit(
+            task_id=1, attempt=1, repo=str(repo), branch="b", commit=commit_id, base=base, subject="s", label=""
+        )
         StateStore(context.database).record_commit(entry).result()
-        context.queue.finish(1, task.fence, Ending.COMMITTED, commit=made, branch="b").result()
+        context.queue.finish(1, task.fence, Ending.COMMITTED, commit=commit_id, branch="b").result()
         diff = client.get("/api/task/1/diff").json
-        assert (diff["commit"], diff["note"]) == (made, "")
+        assert (diff["commit"], diff["note"]) == (commit_id, "")
         big, calc, data = diff["files"]
         assert (calc["path"], calc["status"], calc["added"], calc["removed"]) == ("calc.py", "changed", 1, 1)
         assert (data["told"], data["hunks"], data["added"]) == ("binary: 3 bytes before, 3 after", [], None)
@@ -88,13 +90,15 @@ def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(tmp_pat
 def test_a_new_file_that_came_with_the_task_is_compared_with_its_text_there(tmp_path: Path) -> None:
     repo = tmp_path / "owned"
     base = commit_files(repo, {"calc.py": WRONG.encode(), "old.py": b"x = 1\n"})
-    made = commit_files(repo, {"calc.py": RIGHT.encode(), "new.py": RIGHT.encode(), "more.py": b""})
+    commit_id = commit_files(repo, {"calc.py": RIGHT.encode(), "new.py": RIGHT.encode(), "more.py": b""})
     with reading(tmp_path) as context, serving(context) as client:
         submit(context, "Mend", repo=str(repo), files={"calc.py": LONG.decode(), "new.py": WRONG})
         task = claim(context)
-        entry = Commit(task_id=1, attempt=1, repo=str(repo), branch="b", commit=made, base=base, subject="s", label="")
+        entry = Commit(
+            task_id=1, attempt=1, repo=str(repo), branch="b", commit=commit_id, base=base, subject="s", label=""
+        )
         StateStore(context.database).record_commit(entry).result()
-        context.queue.finish(1, task.fence, Ending.COMMITTED, commit=made, branch="b").result()
+        context.queue.finish(1, task.fence, Ending.COMMITTED, commit=commit_id, branch="b").result()
         calc, more, new = client.get("/api/task/1/diff").json["files"]
     assert (new["path"], new["status"], new["added"], new["removed"]) == ("new.py", "changed", 1, 1)
     assert (calc["path"], calc["added"], calc["removed"]) == ("calc.py", 1, 1)
@@ -105,7 +109,7 @@ def test_a_new_file_that_came_with_the_task_is_compared_with_its_text_there(tmp_
 def test_a_file_that_is_committed_as_it_was_judged_has_the_mutants_of_its_verdict(tmp_path: Path, judged: str) -> None:
     repo = tmp_path / "owned"
     base = commit_files(repo, {"calc.py": WRONG.encode(), "other.py": b""})
-    made = commit_files(repo, {"calc.py": RIGHT.encode(), "other.py": b"x = 1\n"})
+    commit_id = commit_files(repo, {"calc.py": RIGHT.encode(), "other.py": b"x = 1\n"})
     mutant = TriedMutant(path="calc.py", line=2, noticed=False, what="`a + b` in add (calc.py:2) becomes `a - b`")
     evidence = Evidence(tree="t", sandbox="none", label=Label.SELF_TESTED, mutants=(mutant,))
     verdict = Verdict(passed=True, reason="", evidence=evidence)
@@ -114,9 +118,11 @@ def test_a_file_that_is_committed_as_it_was_judged_has_the_mutants_of_its_verdic
         submit(context, "Mend calc.py", repo=str(repo))
         task = claim(context)
         save(context, task, state)
-        entry = Commit(task_id=1, attempt=1, repo=str(repo), branch="b", commit=made, base=base, subject="s", label="")
+        entry = Commit(
+            task_id=1, attempt=1, repo=str(repo), branch="b", commit=commit_id, base=base, subject="s", label=""
+        )
         StateStore(context.database).record_commit(entry).result()
-        context.queue.finish(1, task.fence, Ending.COMMITTED, commit=made, branch="b").result()
+        context.queue.finish(1, task.fence, Ending.COMMITTED, commit=commit_id, branch="b").result()
         calc, other = client.get("/api/task/1/diff").json["files"]
         shown = [{"path": "calc.py", "line": 2, "noticed": False, "what": mutant.what, "by": ""}]
         assert (calc["mutants"], other["mutants"]) == (shown if judged == RIGHT else [], [])
@@ -158,9 +164,9 @@ def test_the_diff_of_a_step_of_a_try_and_of_the_task(client: Client, worked: int
     assert lines(step) == lines(tried) == [
         ("same", "def add(a, b):"), ("gone", "    return a - b"), ("added", "    return a + b"),
     ]  # fmt: skip
-    whole = client.get(base).json
-    assert lines(whole["files"][0]) == lines(step)
-    assert (whole["of"], whole["commit"]) == ("task", None)
+    task_diff = client.get(base).json
+    assert lines(task_diff["files"][0]) == lines(step)
+    assert (task_diff["of"], task_diff["commit"]) == ("task", None)
 
 
 def test_a_fork_begins_with_what_its_source_left_and_that_is_no_change_of_its_own(

@@ -65,9 +65,9 @@ def worked(context: AppContext) -> int:
 
 
 def test_the_timeline_has_tries_and_steps_with_what_they_used(client: Client, worked: int) -> None:
-    told = client.get(f"/api/task/{worked}/timeline").json
-    assert [each["iteration"] for each in told["tries"]] == [0, 1, 2]
-    steps = [step for each in told["tries"] for step in each["steps"]]
+    timeline = client.get(f"/api/task/{worked}/timeline").json
+    assert [each["iteration"] for each in timeline["tries"]] == [0, 1, 2]
+    steps = [step for each in timeline["tries"] for step in each["steps"]]
     assert [step["step_no"] for step in steps] == [0, 1, 2, 3, 4, 5]
     assert (steps[1]["phase"], steps[1]["tokens_in"], steps[1]["models"]) == (
         "CODING",
@@ -76,8 +76,8 @@ def test_the_timeline_has_tries_and_steps_with_what_they_used(client: Client, wo
     )
     assert (steps[1]["cost_usd"], steps[1]["unpriced"]) == (0.0, 1)
     assert (steps[2]["passed"], steps[2]["total"], steps[2]["outcome"]) == (1, 2, "redo")
-    assert told["attempts"][0]["iterations"] == 2
-    assert [file["path"] for file in told["words"]["files"]] == ["test_calc.py", "calc.py"]
+    assert timeline["attempts"][0]["iterations"] == 2
+    assert [file["path"] for file in timeline["words"]["files"]] == ["test_calc.py", "calc.py"]
     assert "prompts" not in client.get(f"/api/task/{worked}/timeline").text
 
 
@@ -89,8 +89,12 @@ def test_one_attempt_is_told_in_full_the_newest_or_the_one_asked_for(client: Cli
     task = claim(context)
     assert client.get("/api/task/1/timeline").json["tries"] == []
     save(context, task, AttemptState(phase=Phase.CODING, base="b", attempt=2, step_no=1))
-    told = client.get("/api/task/1/timeline").json
-    assert (told["attempt"], len(told["tries"]), [each["attempt"] for each in told["attempts"]]) == (2, 1, [1, 2])
+    timeline = client.get("/api/task/1/timeline").json
+    assert (timeline["attempt"], len(timeline["tries"]), [each["attempt"] for each in timeline["attempts"]]) == (
+        2,
+        1,
+        [1, 2],
+    )
     assert len(client.get("/api/task/1/timeline?attempt=1").json["tries"]) == 3
 
 
@@ -129,9 +133,9 @@ def test_of_very_many_tests_those_that_did_not_pass_come_first(client: Client, c
     verdict = Verdict(passed=False, reason="1 failed", evidence=evidence, results=tuple(results))
     work = AttemptState(phase=Phase.REFLECTING, base="b", step_no=1, verdict=verdict)
     save(context, claim(context), work, Phase.TESTING, Outcome.REDO)
-    told = client.get("/api/task/1/step/1/0").json["verdict"]
-    assert (told["tests"][0]["id"], len(told["tests"]), told["left_out"]) == ("bad", 1000, 2000)
-    assert told["counts"] == {"passed": 2999, "failed": 1}
+    verdict_row = client.get("/api/task/1/step/1/0").json["verdict"]
+    assert (verdict_row["tests"][0]["id"], len(verdict_row["tests"]), verdict_row["left_out"]) == ("bad", 1000, 2000)
+    assert verdict_row["counts"] == {"passed": 2999, "failed": 1}
 
 
 def test_long_texts_are_cut_and_come_in_full_when_a_call_is_asked_for_alone(
@@ -148,13 +152,13 @@ def test_long_texts_are_cut_and_come_in_full_when_a_call_is_asked_for_alone(
     assert (calls[0]["parts"][1]["said"]["cut"], calls[0]["parts"][1]["said"]["chars"]) == (True, 200_000)
     (alone,) = client.get("/api/task/1/step/1/0?call=7").json["calls"]
     assert alone["parts"][0]["said"] == {"text": f"7: {long}", "chars": 200_003, "cut": False}
-    plain = client.get(alone["text"])
-    assert plain.headers["content-type"] == "text/plain; charset=utf-8"
-    assert long in plain.text
+    response = client.get(alone["text"])
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    assert long in response.text
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "said"),
+    ("path", "status", "message"),
     [
         ("diff?of=step&attempt=1", 400, "step"),
         ("diff?of=iteration&iteration=1", 400, "attempt"),
@@ -170,24 +174,24 @@ def test_long_texts_are_cut_and_come_in_full_when_a_call_is_asked_for_alone(
         ("timeline?attempt=0", 400, "attempt"),
     ],
 )
-def test_what_is_not_there_is_named(client: Client, worked: int, path: str, status: int, said: str) -> None:
+def test_what_is_not_there_is_named(client: Client, worked: int, path: str, status: int, message: str) -> None:
     got = client.get(f"/api/task/{worked}/{path}")
     assert got.status == status
-    assert said in got.json["error"]
+    assert message in got.json["error"]
 
 
 def test_a_task_that_was_never_begun_reads_well(client: Client, context: AppContext) -> None:
     submit(context, EVIL)
-    told = client.get("/api/task/1/timeline").json
-    assert (told["attempt"], told["tries"], told["running"]) == (0, [], None)
-    assert told["words"]["description"]["text"] == r"<script>alert(1)</script>\u{202e}\x1b[31m"
+    timeline = client.get("/api/task/1/timeline").json
+    assert (timeline["attempt"], timeline["tries"], timeline["running"]) == (0, [], None)
+    assert timeline["words"]["description"]["text"] == r"<script>alert(1)</script>\u{202e}\x1b[31m"
     diff = client.get("/api/task/1/diff").json
     assert (diff["files"], diff["note"]) == ([], "No step has finished yet.")
 
 
 def test_hostile_texts_are_printable_in_every_answer(client: Client, context: AppContext) -> None:
     submit(context, EVIL, files={"calc.py": f"# {EVIL}"}, metadata={"a": EVIL})
-    work_on(context, passes=False, reply=EVIL, said=EVIL)
+    work_on(context, passes=False, reply=EVIL, suffix=EVIL)
     paths = ["timeline", "diff", "file?path=calc.py", "file?path=calc.py&attempt=1&step=4"]
     for path in [*paths, *(f"step/1/{number}" for number in range(6))]:
         got = client.get(f"/api/task/1/{path}")
@@ -198,12 +202,12 @@ def test_hostile_texts_are_printable_in_every_answer(client: Client, context: Ap
 
 def test_a_fork_names_its_source_and_the_source_its_forks(client: Client, context: AppContext, worked: int) -> None:
     before = client.get(f"/api/task/{worked}").json
-    made = client.post(f"/api/task/{worked}/fork", {"step_no": 2, "model": "qwen2.5-coder:7b", "note": EVIL})
-    assert made.status == 201
-    assert made.headers["location"] == "/api/task/2"
-    assert made.json["model"] == "ollama=qwen2.5-coder:7b"
-    told = client.get("/api/task/2/timeline").json
-    assert told["forked_from"]["source"] == worked
-    assert client.get(f"/api/task/{worked}/timeline").json["forks"] == [told["forked_from"]]
+    answer = client.post(f"/api/task/{worked}/fork", {"step_no": 2, "model": "qwen2.5-coder:7b", "note": EVIL})
+    assert answer.status == 201
+    assert answer.headers["location"] == "/api/task/2"
+    assert answer.json["model"] == "ollama=qwen2.5-coder:7b"
+    timeline = client.get("/api/task/2/timeline").json
+    assert timeline["forked_from"]["source"] == worked
+    assert client.get(f"/api/task/{worked}/timeline").json["forks"] == [timeline["forked_from"]]
     assert client.get(f"/api/task/{worked}").json == before
     assert context.queue.get(2).spec.description.endswith(EVIL)

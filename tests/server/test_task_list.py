@@ -44,10 +44,10 @@ def fill(context: AppContext) -> None:
 
 @pytest.fixture(scope="module")
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppContext]:
-    made = make_desk(tmp_path_factory.mktemp("still"))
-    fill(made)
-    yield made
-    made.database.close()
+    desk = make_desk(tmp_path_factory.mktemp("still"))
+    fill(desk)
+    yield desk
+    desk.database.close()
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +67,13 @@ def describe(task: Any) -> str:
 
 def pages(client: Client, query: str) -> list[int]:
     """The ids of all pages, in order."""
-    found, cursor = list[int](), ""
+    task_ids, cursor = list[int](), ""
     while True:
         page = client.get(f"/api/tasks?{query}{cursor}").json
-        found += ids(page)
+        task_ids += ids(page)
         if page["next"] is None:
-            assert len(found) == page["total"]
-            return found
+            assert len(task_ids) == page["total"]
+            return task_ids
         cursor = f"&cursor={page['next']}"
 
 
@@ -99,18 +99,18 @@ def test_the_pages_of_every_order_show_each_task_once(
     still: AppContext, by: Sort, descending: bool, limit: int, statuses: frozenset[Status], kind: Any, text: str
 ) -> None:
     wanted, order = TaskFilter(statuses=statuses, text=text, kind=kind), Order(by=by, descending=descending)
-    listed = still.queue.listed(wanted, order, 1000)
-    whole, found, after = listed.places, tuple[Place, ...](), None
-    while page := still.queue.listed(wanted, order, limit, after).places:
-        found, after = (*found, *page), page[-1]
-    assert found == whole
-    assert len({place.task_id for place in whole}) == len(whole)
-    assert len(whole) == listed.total(statuses)
-    plain = {task.id: task for task in still.queue.find(limit=100)}
-    assert {place.task_id for place in whole} == {
-        task.id for task in plain.values() if passes(task, statuses, kind, text)
+    listed = still.queue.list_tasks(wanted, order, 1000)
+    expected, rows, after = listed.places, tuple[Place, ...](), None
+    while page := still.queue.list_tasks(wanted, order, limit, after).places:
+        rows, after = (*rows, *page), page[-1]
+    assert rows == expected
+    assert len({row.task_id for row in expected}) == len(expected)
+    assert len(expected) == listed.total(statuses)
+    tasks = {task.id: task for task in still.queue.find(limit=100)}
+    assert {row.task_id for row in expected} == {
+        task.id for task in tasks.values() if passes(task, statuses, kind, text)
     }
-    keys = [(place.value, place.task_id) for place in whole]
+    keys = [(row.value, row.task_id) for row in expected]
     assert keys == sorted(keys, reverse=descending)
 
 
@@ -132,10 +132,12 @@ def test_tasks_are_sorted_by_what_was_asked_for(reader: Client) -> None:
 
 
 def test_several_statuses_are_asked_for_by_comma_and_all_are_counted(reader: Client) -> None:
-    found = reader.get("/api/tasks?status=failed,%20cancelled&limit=500").json
-    assert {task["status"] for task in found["tasks"]} == {"failed", "cancelled"}
-    assert found["total"] == len(found["tasks"]) == found["counts"]["failed"] + found["counts"]["cancelled"] == 11
-    assert sum(found["counts"].values()) == 30
+    listing = reader.get("/api/tasks?status=failed,%20cancelled&limit=500").json
+    assert {task["status"] for task in listing["tasks"]} == {"failed", "cancelled"}
+    assert (
+        listing["total"] == len(listing["tasks"]) == listing["counts"]["failed"] + listing["counts"]["cancelled"] == 11
+    )
+    assert sum(listing["counts"].values()) == 30
 
 
 @pytest.mark.parametrize(
@@ -152,9 +154,9 @@ def test_several_statuses_are_asked_for_by_comma_and_all_are_counted(reader: Cli
 )
 def test_a_text_is_looked_for_wherever_it_may_stand(reader: Client, q: str, right: Any) -> None:
     every = reader.get("/api/tasks?limit=500").json["tasks"]
-    found = ids(reader.get(f"/api/tasks?limit=500&q={quote(q)}").json)
-    assert found == [task["task_id"] for task in every if right(task)]
-    assert found
+    task_ids = ids(reader.get(f"/api/tasks?limit=500&q={quote(q)}").json)
+    assert task_ids == [task["task_id"] for task in every if right(task)]
+    assert task_ids
 
 
 def test_a_commit_is_found_by_how_it_begins_alone(reader: Client) -> None:
@@ -203,8 +205,8 @@ def test_any_cursor_is_read_or_refused(reader: Client, value: Any) -> None:
     text = value if isinstance(value, str) else base64.urlsafe_b64encode(json.dumps(value).encode()).decode()
     got = reader.get(f"/api/tasks?sort=created&cursor={quote(text, safe='', errors='replace')}")
     assert got.status in {200, 400}
-    place = base64.urlsafe_b64encode(json.dumps(["created", True, value, 3]).encode()).decode().rstrip("=")
-    assert reader.get(f"/api/tasks?sort=created&cursor={place}").status in {200, 400}
+    cursor = base64.urlsafe_b64encode(json.dumps(["created", True, value, 3]).encode()).decode().rstrip("=")
+    assert reader.get(f"/api/tasks?sort=created&cursor={cursor}").status in {200, 400}
 
 
 def test_a_page_stays_right_while_tasks_move(context: AppContext, client: Client) -> None:

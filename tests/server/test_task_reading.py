@@ -45,11 +45,11 @@ def live(context: AppContext, brief: Brief, findings: list[dict[str, object]], a
     step = Step(phase=Phase.REVIEW, outcome=Outcome.REDO, state=work, note="sent back", data={"findings": findings})
     context.steps.save_step(task.id, 1, task.fence, step, started_at=utc_now(), duration_s=0.1).result()
     recalled = {"id": 7, "kind": "failure", "score": 0.873, "age_days": 3.5, "about": about}
-    told = Event(
+    event = Event(
         kind=Kind.LESSON_RECALLED, task_id=task.id, attempt=1, iteration=1, phase=Phase.PLANNING,
         data={"lessons": [recalled]},
     )  # fmt: skip
-    context.database.write(lambda conn: context.events.append(conn, told)).result()
+    context.database.write(lambda conn: context.events.append(conn, event)).result()
 
 
 def step(client: Client) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def step(client: Client) -> dict[str, Any]:
 
 
 def test_findings_stand_at_their_step_with_severity_place_reason_and_fix(client: Client, context: AppContext) -> None:
-    live(context, BRIEF, [dict(one) for one in FINDINGS], "x")
+    live(context, BRIEF, [dict(finding) for finding in FINDINGS], "x")
     first, second = step(client)["findings"]
     assert first == {
         "severity": "high", "rule": "", "place": "shop.py:3", "reason": "SQL from a request", "fix": "use parameters",
@@ -68,10 +68,10 @@ def test_findings_stand_at_their_step_with_severity_place_reason_and_fix(client:
 
 
 def test_a_warning_that_code_failed_before_is_told_as_such(client: Client, context: AppContext) -> None:
-    said = "total is written like code that failed in an earlier task."
-    note = {"rule": "memory.failed_before", "severity": "note", "path": "a.py", "line": 1, "message": said}
+    message = "total is written like code that failed in an earlier task."
+    note = {"rule": "memory.failed_before", "severity": "note", "path": "a.py", "line": 1, "message": message}
     live(context, BRIEF, [note], "x")
-    assert client.get("/api/task/1/timeline").json["tries"][0]["steps"][0]["repeats"] == [said]
+    assert client.get("/api/task/1/timeline").json["tries"][0]["steps"][0]["repeats"] == [message]
 
 
 def test_the_reading_of_a_vague_task_is_shown_with_answers_and_defaults(client: Client, context: AppContext) -> None:
@@ -79,7 +79,7 @@ def test_the_reading_of_a_vague_task_is_shown_with_answers_and_defaults(client: 
     read = step(client)["brief"]
     assert (read["goal"], read["inputs"], read["outputs"]) == ("Serve the shop's prices", "a path", "")
     assert (read["constraints"], read["acceptance"]) == (["no framework"], ["GET /prices answers 200"])
-    assert [(one["text"], one["default"], one["answer"]) for one in read["questions"]] == [
+    assert [(question["text"], question["default"], question["answer"]) for question in read["questions"]] == [
         ("Which port?", "8080", "80"), ("Which host?", "localhost", "localhost"), ("Which path?", "/prices", ""),
     ]  # fmt: skip
 
@@ -107,8 +107,8 @@ def test_a_lesson_that_only_the_log_tells_of_is_shown_too(client: Client, contex
 
 def test_a_task_that_nobody_read_has_none_of_it(client: Client, context: AppContext) -> None:
     submit(context, "Write calc.py")
-    told = client.get("/api/task/1/timeline").json
-    assert (told["recalls"], told["tries"], told["attempts"], told["attempt"]) == ([], [], [], 0)
+    timeline = client.get("/api/task/1/timeline").json
+    assert (timeline["recalls"], timeline["tries"], timeline["attempts"], timeline["attempt"]) == ([], [], [], 0)
 
 
 def test_hostile_words_are_printable_and_masked_as_data(client: Client, context: AppContext) -> None:

@@ -13,10 +13,10 @@ SECRET = "hunter2hunter2"
 def test_a_step_lists_its_tool_calls_in_order_with_what_became_of_them(client: Client, context: AppContext) -> None:
     number = explore_it(context)
     tools = client.get(f"/api/task/{number}/step/1/1").json["tools"]
-    assert [(one["name"], one["ok"], one["changed"]) for one in tools] == [
+    assert [(row["name"], row["ok"], row["changed"]) for row in tools] == [
         (act.name, act.ok, act.change is not None) for act in ACTS
     ]
-    assert [(one["call_no"], one["seq"]) for one in tools[:4]] == [(0, 0), (1, 0), (1, 1), (2, 0)]
+    assert [(row["call_no"], row["seq"]) for row in tools[:4]] == [(0, 0), (1, 0), (1, 1), (2, 0)]
     read, run = tools[4], tools[8]
     assert (read["brief"], read["took_s"]) == ("read_file sqlparse/keywords.py 201-400", 0.003)
     assert (run["said"], run["result"]["text"]) == ("Before I change anything I want to see it fail.", TRACE)
@@ -38,7 +38,7 @@ def test_a_long_result_comes_in_full_with_its_model_call_alone(client: Client, c
     short = client.get(f"/api/task/{number}/step/1/1").json["tools"][4]["result"]
     assert (short["text"], short["chars"], short["cut"]) == (LONG[:4000], len(LONG), True)
     alone = client.get(f"/api/task/{number}/step/1/1?call=3").json
-    assert [one["call_no"] for one in (*alone["calls"], *alone["tools"])] == [3, 3]
+    assert [row["call_no"] for row in (*alone["calls"], *alone["tools"])] == [3, 3]
     assert alone["tools"][0]["result"] == {"text": LONG, "chars": len(LONG), "cut": False}
 
 
@@ -46,7 +46,7 @@ def test_very_many_results_are_bounded_together(client: Client, context: AppCont
     acts = [Act(name="read_file", arguments={"path": f"{n}.py", "more": LONG}, text=LONG) for n in range(120)]
     tools = client.get(f"/api/task/{explore_it(context, acts=acts)}/step/1/1").json["tools"]
     assert len(tools) == 120
-    assert sum(len(one["result"]["text"]) for one in tools) < 300_000
+    assert sum(len(row["result"]["text"]) for row in tools) < 300_000
     assert (tools[-1]["result"]["text"], tools[-1]["result"]["cut"]) == ("", True)
 
 
@@ -54,8 +54,8 @@ def test_the_timeline_counts_them_also_while_the_step_runs(client: Client, conte
     done, running = explore_it(context), explore_it(context, finished=False)
     steps = client.get(f"/api/task/{done}/timeline").json["tries"][1]["steps"]
     assert [(step["tools"], step["tools_failed"]) for step in steps] == [(25, 4)]
-    told = client.get(f"/api/task/{running}/timeline").json["running"]
-    assert (told["step_no"], told["calls"], told["tools"]) == (1, 23, 25)
+    running_step = client.get(f"/api/task/{running}/timeline").json["running"]
+    assert (running_step["step_no"], running_step["calls"], running_step["tools"]) == (1, 23, 25)
     step = client.get(f"/api/task/{running}/step/1/1").json
     assert (step["step"], len(step["tools"])) == (None, 25)
 
@@ -64,7 +64,7 @@ def test_secrets_and_control_characters_do_not_come_through(client: Client, cont
     context.mask.learn([SECRET])
     act = Act(
         name="edit", arguments={"path": f"{SECRET}.py", "old": "x\x1b[31m", "new": SECRET, SECRET: SECRET},
-        text=f"\u202e{SECRET}", said=SECRET,
+        text=f"\u202e{SECRET}", preface=SECRET,
     )  # fmt: skip
     answer = client.get(f"/api/task/{explore_it(context, acts=[act])}/step/1/1")
     assert SECRET not in answer.text

@@ -31,17 +31,17 @@ class Agent:
         line = sys.stdin.readline()
         if not line:
             raise SystemExit(0)
-        found: dict[str, Any] = json.loads(line)
-        return found
+        message: dict[str, Any] = json.loads(line)
+        return message
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
         self.number += 1
         self.send(id=f"a{self.number}", method=method, params={"sessionId": SESSION, **params})
         while True:
-            found = self.read()
-            if found.get("id") == f"a{self.number}" and "method" not in found:
-                return found
-            self.cancelled |= found.get("method") == "session/cancel"
+            message = self.read()
+            if message.get("id") == f"a{self.number}" and "method" not in message:
+                return message
+            self.cancelled |= message.get("method") == "session/cancel"
 
     def update(self, name: str, **more: Any) -> None:
         update = {"sessionUpdate": name, **more}
@@ -85,8 +85,8 @@ class Agent:
                 self.send(id=number, result=result)
 
     def work(self, text: str) -> dict[str, Any]:
-        found = re.search(r"Phase: (\w+)", text)
-        phase = found[1] if found else "*"
+        match = re.search(r"Phase: (\w+)", text)
+        phase = match[1] if match else "*"
         phase += " again" if "Find the cause of the failure" in text and f"{phase} again" in self.script else ""
         result: dict[str, Any] = {"stopReason": "end_turn"}
         for name, *words in self.script.get(phase, self.script.get("*", [])):

@@ -50,12 +50,12 @@ def agent_folder(script: Mapping[str, Any]) -> Iterator[Path]:
 
 def running(folder: Path) -> list[str]:
     """The processes of the agent of this folder."""
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             if f"{folder}/agent.py".encode() in path.read_bytes():
-                found.append(path.parent.name)
-    return found
+                pids.append(path.parent.name)
+    return pids
 
 
 @dataclass
@@ -106,12 +106,12 @@ def make_script(script: Mapping[str, Any], *hosts: Endpoint, **settings: Any) ->
     """A backend over an agent that does what a script says."""
     with agent_folder(script) as folder, tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
         Path(scratch).chmod(0o755)
-        made = AgentSettings(command=("scripted-agent",), folders=(folder,), hosts=hosts, turn_s=60.0)
-        place = AgentPlace(
+        agent_settings = AgentSettings(command=("scripted-agent",), folders=(folder,), hosts=hosts, turn_s=60.0)
+        agent_place = AgentPlace(
             sandbox=bubblewrap(),
             runtime=runtime(),
             folder=job_folders.private(Path(scratch) / "agents"),
             network=Registries,
         )
-        yield AcpRig(AcpBackend(replace(made, **settings), lambda: place), folder)
-        assert not list(place.folder.iterdir()), "a copy was left behind"
+        yield AcpRig(AcpBackend(replace(agent_settings, **settings), lambda: agent_place), folder)
+        assert not list(agent_place.folder.iterdir()), "a copy was left behind"

@@ -120,8 +120,8 @@ class PlainSuite:
     async def try_out(self, job: SuiteJob) -> Trial:
         tests = {**job.given, **job.held.shown, **job.own}
         chosen = {path: text for path, text in tests.items() if not job.only or path in job.only}
-        found = await self.judge(replace(job, given=chosen, own={}))
-        return Trial(reason=found.reason, results=found.results, failures=found.failures, duration_s=0.1)
+        verdict = await self.judge(replace(job, given=chosen, own={}))
+        return Trial(reason=verdict.reason, results=verdict.results, failures=verdict.failures, duration_s=0.1)
 
     async def run_base(self, job: SuiteJob) -> Trial:
         return await self.try_out(replace(job, change=job.start))
@@ -140,9 +140,9 @@ class PlainSuite:
 
 def _stage(view: View, folder: Path) -> None:
     for path in view.paths():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(view.text(path) or "")
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(view.text(path) or "")
 
 
 @dataclass

@@ -44,9 +44,9 @@ class Answers:
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         """The reply to one request."""
-        found = re.search(r"job_(\d+)", "\n".join(message["content"] for message in messages))
-        assert found, messages
-        n = int(found[1])
+        match = re.search(r"job_(\d+)", "\n".join(message["content"] for message in messages))
+        assert match, messages
+        n = int(match[1])
         with self._lock:
             self.counts[n, phase] += 1
             count = self.counts[n, phase]

@@ -71,7 +71,7 @@ def read_stored(
     with BenchmarkStore(path) as store:
         for item in own:
             store.add_item(item)
-        for one, solved in arms.items():
-            store.add_arm(one)
-            for result in results(one, own, solved, **used):
+        for arm, solved in arms.items():
+            store.add_arm(arm)
+            for result in results(arm, own, solved, **used):
                 store.add_result(result)

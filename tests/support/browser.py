@@ -48,9 +48,9 @@ def chromium_path() -> str:
     Raises:
         AssertionError: it is nowhere; says how to get it.
     """
-    found = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    assert found, MISSING
-    return found
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    assert program, MISSING
+    return program
 
 
 @contextmanager
@@ -75,30 +75,30 @@ def context_of(
     browser: Browser, url: str, *, size: tuple[int, int] = WIDE, dark: bool = False
 ) -> Iterator[BrowserContext]:
     """A fresh profile whose addresses without a host mean `url`."""
-    made = browser.new_context(
+    context = browser.new_context(
         base_url=url, viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light",
         locale="en-GB", timezone_id="UTC", reduced_motion="reduce",
     )  # fmt: skip
-    made.set_default_timeout(PATIENCE_MS)
-    made.add_init_script(_TELL)
+    context.set_default_timeout(PATIENCE_MS)
+    context.add_init_script(_TELL)
     try:
-        yield made
+        yield context
     finally:
-        made.close()
+        context.close()
 
 
 def addresses(home: Path, *tasks: int) -> list[str]:
     """One address of each page; of a task's for each of these, of a report's the newest if there is any."""
     reports = sorted(path.stem for path in (home / "reports").glob("*.md"))[-1:]
-    found = ["/login"]
+    paths = ["/login"]
     for page in PAGES:
         if "{task_id}" in page.path:
-            found += [page.path.format(task_id=task) for task in tasks]
+            paths += [page.path.format(task_id=task) for task in tasks]
         elif "{name}" in page.path:
-            found += [page.path.format(name=name) for name in reports]
+            paths += [page.path.format(name=name) for name in reports]
         else:
-            found.append(page.path)
-    return found
+            paths.append(page.path)
+    return paths
 
 
 def draw(page: Page) -> None:
@@ -152,8 +152,8 @@ class Watch:
 
     def check(self) -> None:
         """Raise AssertionError with all complaints, and forget them."""
-        found, self._told = self.complaints, []
-        assert not found, "on the page:\n" + "\n".join(found)
+        complaints, self._told = self.complaints, []
+        assert not complaints, "on the page:\n" + "\n".join(complaints)
 
     def _tell(self, text: str) -> None:
         self._told.append(text)

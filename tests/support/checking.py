@@ -10,5 +10,5 @@ from nightshift.verdict.checks.hooks.hooks import CommandHooks
 
 
 def hooks(commands: Sequence[Command]) -> Iterable[Finding]:
-    found = CommandHooks().blocked(commands, in_code=True)
-    return [Finding(blocked.rule, 0, "", blocked.why, blocked.argv) for blocked in found]
+    refused = CommandHooks().blocked(commands, in_code=True)
+    return [Finding(blocked.rule, 0, "", blocked.why, blocked.argv) for blocked in refused]

@@ -88,12 +88,12 @@ def vocabulary() -> frozenset[str]:
 
 def statement(sql: str, parameters: object, words: frozenset[str]) -> str:
     """The name of a writing statement, or ""."""
-    found = _WRITES.match(sql)
-    if not found:
+    match = _WRITES.match(sql)
+    if not match:
         return ""
     values = parameters if isinstance(parameters, (tuple, list)) else ()
-    known = [str(value) for value in values if isinstance(value, str) and value in words]
-    return f"{found[1].lower()} {found[2]}" + (f"[{','.join(known)}]" if known else "")
+    states = [str(value) for value in values if isinstance(value, str) and value in words]
+    return f"{match[1].lower()} {match[2]}" + (f"[{','.join(states)}]" if states else "")
 
 
 class Journal:

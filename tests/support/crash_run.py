@@ -88,8 +88,8 @@ def differences(scenario: Scenario, model: Trace, outcome: Trace, point: Point, 
         return wrong
     again = {"tool_called": 0, "tool_started": _tool_under_way(point, moment)}
     for kind, most in again.items():
-        if not model.told[kind] <= outcome.told[kind] <= model.told[kind] + most:
-            wrong.append(f"{kind}: {outcome.told[kind]} instead of {model.told[kind]}")
+        if not model.logged[kind] <= outcome.logged[kind] <= model.logged[kind] + most:
+            wrong.append(f"{kind}: {outcome.logged[kind]} instead of {model.logged[kind]}")
     for what, mine, wanted in (("asked", outcome.asked, model.asked), ("paid", outcome.paid, model.paid)):
         more = mine - wanted
         if more.total() > _under_way(point, moment) or wanted - mine:

@@ -51,10 +51,10 @@ class Daemon:
 
     def environment(self) -> dict[str, str]:
         """The environment of the daemon and the CLI."""
-        kept = {k: v for k, v in os.environ.items() if k in {"PATH", "LANG", "HOME"}}
-        plain = {"NIGHTSHIFT_HOME": str(self.home), "FLASK_PORT": "0", "GIT_AUTO_PUSH": "false"}
+        inherited = {k: v for k, v in os.environ.items() if k in {"PATH", "LANG", "HOME"}}
+        defaults = {"NIGHTSHIFT_HOME": str(self.home), "FLASK_PORT": "0", "GIT_AUTO_PUSH": "false"}
         # Many tests run at once: a daemon that stood back would wait for the others until its limits are over.
-        return {**kept, **plain, "SANDBOX_NICE": "0", **self.settings}
+        return {**inherited, **defaults, "SANDBOX_NICE": "0", **self.settings}
 
     @property
     def port_file(self) -> Path:
@@ -65,7 +65,7 @@ class Daemon:
         """Start it and wait until it answers."""
         self.port_file.unlink(missing_ok=True)
         self.home.mkdir(parents=True, exist_ok=True)
-        self.process = self._spawned()
+        self.process = self._spawn()
         end = time.monotonic() + wait_s
         while time.monotonic() < end:
             if self.process.poll() is not None:
@@ -77,7 +77,7 @@ class Daemon:
         self.kill()
         raise AssertionError(f"the daemon does not answer:\n{self.output()}")
 
-    def _spawned(self) -> subprocess.Popen[bytes]:
+    def _spawn(self) -> subprocess.Popen[bytes]:
         with (self.home / "daemon.out").open("ab") as out:
             return subprocess.Popen(
                 self.program,
@@ -128,14 +128,14 @@ class Daemon:
     def wait(self, *task_ids: int, within_s: float = 120) -> list[dict[str, Any]]:
         """Wait until these tasks have ended; their last states."""
         end = time.monotonic() + within_s
-        found: list[dict[str, Any]] = []
+        tasks: list[dict[str, Any]] = []
         for task_id in task_ids:
             while (task := self.get(f"/api/task/{task_id}"))["status"] not in ENDED:
                 if time.monotonic() > end:
                     raise AssertionError(f"task {task_id} is {task['status']}: {task}\n{self.output()[-3000:]}")
                 time.sleep(0.1)
-            found.append(task)
-        return found
+            tasks.append(task)
+        return tasks
 
     def cli(self, *args: str, stdin: str | None = None, within_s: float = 60) -> subprocess.CompletedProcess[str]:
         """Run cli.py against this home, with a daemon or without one."""

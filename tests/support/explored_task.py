@@ -35,7 +35,7 @@ FILE = "from sqlparse import keywords\n\n\ndef dollar():\n    return [one for on
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """One call; `first` begins a new reply, which says `said` before it."""
+    """One call; `first` begins a new reply, which says `preface` before it."""
 
     name: str
     arguments: dict[str, object]
@@ -43,7 +43,7 @@ class Act:
     ok: bool = True
     change: Change | None = None
     took_s: float = 0.003
-    said: str = ""
+    preface: str = ""
     first: bool = True
     tokens: tuple[int, int] = field(default=(2400, 60))
 
@@ -53,24 +53,24 @@ def _acts() -> list[Act]:
     pytest = "python -m pytest -q tests/test_tokenize.py"
     return [
         Act(name="list_files", arguments={"path": "", "glob": "*.py"}, text="sqlparse/ (14 files)\ntests/ (9 files)\n"
-            "setup.py", said="I look at the layout first, then for the expressions that make names."),
+            "setup.py", preface="I look at the layout first, then for the expressions that make names."),
         Act(name="search", arguments={"pattern": "SQL_REGEX", "glob": "*.py"}, text="sqlparse/keywords.py:17:"
             "SQL_REGEX = [\nsqlparse/lexer.py:61:        self._SQL_REGEX = [\n2 matches in 2 files"),
         Act(name="search", arguments={"pattern": "tokens\\.Name\\.Placeholder", "path": "sqlparse"}, first=False,
             text="sqlparse/keywords.py:36:    (r'\\?', tokens.Name.Placeholder),\n1 match in 1 file"),
         Act(name="read_file", arguments={"path": "sqlparse/keywords.py"}, text="lines 1-200 of 913; next start=201\n"
-            + LONG, said="`SQL_REGEX` stands in keywords.py; I read where names are matched."),
+            + LONG, preface="`SQL_REGEX` stands in keywords.py; I read where names are matched."),
         Act(name="read_file", arguments={"path": "sqlparse/keywords.py", "start": 201, "lines": 200}, text=LONG),
         Act(name="read_file", arguments={"path": "sqlparse/lexers.py"}, ok=False,
             text="There is no file sqlparse/lexers.py. Nearest: sqlparse/lexer.py"),
         Act(name="read_file", arguments={"path": "sqlparse/lexer.py", "start": 50, "lines": 80}, text=LONG[:2000]),
         Act(name="read_file", arguments={"path": "tests/test_tokenize.py", "start": 230, "lines": 40}, text=LONG[:900]),
         Act(name="run", arguments={"command": pytest, "timeout": 60}, text=TRACE, ok=False, took_s=1.84,
-            said="Before I change anything I want to see it fail."),
+            preface="Before I change anything I want to see it fail."),
         Act(name="edit", arguments={"path": "sqlparse/keywords.py", "old": OLD.replace("À", "A"), "new": NEW}, ok=False,
             text="`old` stands nowhere in sqlparse/keywords.py. Nearest: lines 46-47, which differ in À."),
         Act(name="edit", arguments={"path": "sqlparse/keywords.py", "old": OLD, "new": NEW}, change=edited,
-            text="sqlparse/keywords.py: 1 place changed (lines 46-47)", said="The class must be exact, with À.",
+            text="sqlparse/keywords.py: 1 place changed (lines 46-47)", preface="The class must be exact, with À.",
             took_s=0.006),
         Act(name="run", arguments={"command": pytest, "timeout": 60}, text=TRACE, ok=False, took_s=1.79),
         *(Act(name="read_file", arguments={"path": f"sqlparse/engine/{part}.py", "start": 1, "lines": 120},
@@ -78,7 +78,7 @@ def _acts() -> list[Act]:
         Act(name="search", arguments={"pattern": "Placeholder", "path": "sqlparse/engine"}, text="0 matches"),
         Act(name="write_file", arguments={"path": "tests/check_dollar.py", "content": FILE}, took_s=0.004,
             text="tests/check_dollar.py written (5 lines)", change={**edited, "tests/check_dollar.py": FILE},
-            said="A small script tells me which expression wins."),
+            preface="A small script tells me which expression wins."),
         Act(name="run", arguments={"command": "python - <<'END'\nimport sqlparse\nfor t in sqlparse.parse('select $1a')"
             "[0].flatten():\n    print(repr(t))\nEND", "timeout": 30}, text="<DML 'select'>\n<Whitespace ' '>\n"
             "<Placeholder '$1'>\n<Name 'a'>\nexit code 0", took_s=0.62),
@@ -87,11 +87,11 @@ def _acts() -> list[Act]:
         Act(name="edit", arguments={"path": "sqlparse/keywords.py", "old": "(r'\\$\\d+', tokens.Name.Placeholder)",
             "new": "(r'\\$\\d+(?!\\w)', tokens.Name.Placeholder)"}, change=fixed,
             text="sqlparse/keywords.py: 1 place changed (line 36)",
-            said="The placeholder wins: it must not be followed by a letter."),
+            preface="The placeholder wins: it must not be followed by a letter."),
         Act(name="run_tests", arguments={"files": ["tests/test_tokenize.py"]}, text="33 passed. This is no verdict.",
             took_s=2.31),
         Act(name="run", arguments={"command": "python -m pytest -q", "timeout": 120}, text="479 passed, 2 xfailed in "
-            "3.02s\nexit code 0", took_s=3.66, said="Now everything else."),
+            "3.02s\nexit code 0", took_s=3.66, preface="Now everything else."),
         Act(name="read_file", arguments={"path": "CHANGELOG", "start": 1, "lines": 20}, text="Development Version\n"),
         Act(name="edit", arguments={"path": "CHANGELOG", "old": "Development Version\n", "new": "Development Version\n"
             "* Names may begin with a dollar sign.\n"}, text="CHANGELOG: 1 place changed", change=fixed),
@@ -110,12 +110,12 @@ def explore(context: AppContext, task: Task, step_no: int, acts: Sequence[Act] =
         call_no, seq = (call_no + 1, 0) if act.first else (call_no, seq + 1)
         if act.first:
             _reply(context, task, step_no, call_no, act)
-        place = ToolPlace(task_id=task.id, attempt=task.attempt, step_no=step_no, call_no=call_no, seq=seq)
+        tool_place = ToolPlace(task_id=task.id, attempt=task.attempt, step_no=step_no, call_no=call_no, seq=seq)
         record = ToolRecord(
             name=act.name, arguments=json.dumps(act.arguments, ensure_ascii=False), text=act.text, ok=act.ok,
             change=act.change, took_s=act.took_s,
         )  # fmt: skip
-        store.save(place, task.fence, record, worker="worker-1").result()
+        store.save(tool_place, task.fence, record, worker="worker-1").result()
 
 
 def _reply(context: AppContext, task: Task, step_no: int, call_no: int, act: Act) -> None:
@@ -124,11 +124,11 @@ def _reply(context: AppContext, task: Task, step_no: int, call_no: int, act: Act
         attempt=task.attempt, step_no=step_no, call_no=call_no, iteration=1,
     )  # fmt: skip
     tokens_in, tokens_out = act.tokens
-    said = Completion(
-        text=f"{act.said}\n\n```{act.name}\n```", backend="ollama", model="qwen2.5-coder:7b",
+    completion = Completion(
+        text=f"{act.preface}\n\n```{act.name}\n```", backend="ollama", model="qwen2.5-coder:7b",
         tokens_in=tokens_in + 310 * call_no, tokens_out=tokens_out, latency_s=1.4,
     )  # fmt: skip
-    context.steps.save_reply(request, said).result()
+    context.steps.save_reply(request, completion).result()
 
 
 def explore_it(context: AppContext, *, acts: Sequence[Act] = ACTS, finished: bool = True) -> int:

@@ -26,8 +26,8 @@ LEASE_S = 4
 def answer(phase: str, messages: list[dict[str, str]]) -> str:
     """The request about number N: a module that knows it."""
     text = "\n".join(message["content"] for message in messages)
-    found = re.search(r"number_(\d+)", text)
-    name = found[1] if found else "0"
+    match = re.search(r"number_(\d+)", text)
+    name = match[1] if match else "0"
     if phase == "CLARIFYING":
         return json.dumps(
             {"goal": "know a number", "questions": [{"question": "Which number?", "default": "this one"}]}
@@ -89,7 +89,7 @@ class Federation:
         return self.queue.find(limit=1000)
 
     def open_tasks(self) -> list[HubTask]:
-        return [one for one in self.tasks() if one.status not in {Status.DONE, Status.FAILED, Status.CANCELLED}]
+        return [task for task in self.tasks() if task.status not in {Status.DONE, Status.FAILED, Status.CANCELLED}]
 
     def landed(self) -> list[str]:
         """The marks of the commits on the shared branch, oldest first; a commit of no task has none."""
@@ -107,13 +107,13 @@ def federation(folder: Path, *, latency_s: float = 0.0) -> Iterator[Federation]:
         connection = HubConnection(server.address("default"))
         with workflows_served(connection):
             control.follow(connection, str(remote))
-        made = Federation(folder, models, server, connection, remote)
+        opened = Federation(folder, models, server, connection, remote)
         try:
-            yield made
+            yield opened
         finally:
-            for daemon in made.daemons.values():
+            for daemon in opened.daemons.values():
                 if daemon.process and daemon.process.poll() is None:
                     daemon.stop()
-            for way in made.ways.values():
+            for way in opened.ways.values():
                 way.close()
             connection.close()

@@ -126,10 +126,10 @@ def _serve() -> None:
             os.read(news, 4096)
         _reap()
         if 0 in ready:
-            said = os.read(0, 65536)
-            if not said:
+            chunk = os.read(0, 65536)
+            if not chunk:
                 return
-            *lines, waiting = (waiting + said).split(b"\n")
+            *lines, waiting = (waiting + chunk).split(b"\n")
             for line in lines:
                 _fork(json.loads(line))
 

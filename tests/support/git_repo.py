@@ -52,11 +52,11 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def fingerprint(root: Path, *, except_: tuple[str, ...] = ()) -> dict[str, str]:
     """Mode, time and digest of every file below `root`, but for paths that begin with one of `except_`."""
-    found = {}
+    prints = {}
     for path in _files(root):
         name = path.relative_to(root).as_posix()
         if not name.startswith(except_):
             stat = path.lstat()
             content = os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
-            found[name] = f"{stat.st_mode:o} {stat.st_mtime_ns} {hashlib.sha256(content).hexdigest()}"
-    return found
+            prints[name] = f"{stat.st_mode:o} {stat.st_mtime_ns} {hashlib.sha256(content).hexdigest()}"
+    return prints

@@ -29,10 +29,10 @@ def runtime() -> Runtime:
         if go_program.find(home) is None:
             _unpack(home / go_program.UNPACKED)
         prepare(sandboxes.RUNNER, list_installed_programs())
-    made = open_runtime(sandboxes.RUNNER, programs=list_installed_programs())
-    if made.go is None:
+    go_runtime = open_runtime(sandboxes.RUNNER, programs=list_installed_programs())
+    if go_runtime.go is None:
         pytest.fail(f"{go_program.INSTALL}; Debian's packages could not be unpacked here either", pytrace=False)
-    return made
+    return go_runtime
 
 
 def _unpack(target: Path) -> None:
@@ -49,15 +49,15 @@ def _unpack(target: Path) -> None:
 
 def _packages(name: str) -> list[str]:
     """A package and those of Go's that it needs."""
-    found, waiting = list[str](), [name]
+    packages, waiting = list[str](), [name]
     while waiting:
         current = waiting.pop()
-        if current not in found:
-            found.append(current)
+        if current not in packages:
+            packages.append(current)
             lines = _run("apt-cache", "depends", current, cwd="/").stdout.splitlines()
             needed = (line.partition("Depends: ")[2] for line in lines if line.lstrip(" |").startswith("Depends: "))
-            waiting += [one for one in needed if one.startswith("golang-")]
-    return found
+            waiting += [package for package in needed if package.startswith("golang-")]
+    return packages
 
 
 def _run(*words: str, cwd: str) -> subprocess.CompletedProcess[str]:

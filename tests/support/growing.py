@@ -17,19 +17,19 @@ _PLAIN = (str, bytes, bytearray, int, float, type(None), Path, type)
 
 def lengths(root: object) -> dict[str, int]:
     """The length of each container, by the path of attributes that leads to it first."""
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     seen, waiting = set[int](), deque([("", root)])
-    kept: list[object] = []  # an id may come again once its object has gone
+    references: list[object] = []  # an id may come again once its object has gone
     while waiting:
         path, item = waiting.popleft()
         if id(item) in seen or isinstance(item, _PLAIN):
             continue
         seen.add(id(item))
-        kept.append(item)
+        references.append(item)
         if isinstance(item, Mapping | list | set | frozenset | tuple | deque):
-            found[path] = len(item)
+            sizes[path] = len(item)
         waiting.extend((f"{path}{step}", value) for step, value in _parts(item))
-    return found
+    return sizes
 
 
 def _parts(item: object) -> Iterator[tuple[str, Any]]:

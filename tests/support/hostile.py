@@ -1,6 +1,6 @@
 """Runs hostile programs, bare and in an isolation, and judges them by what became of the host's bait.
 
-A program is a file below tests/hostile/payloads with a function `attack(told)`, which gets the places of the bait and
+A program is a file below tests/hostile/payloads with a function `attack(facts)`, which gets the places of the bait and
 writes to its standard output what it got hold of. Whether it succeeded is never its own word: the host looks for its
 secrets in the output, at its files, listeners and processes, and at what the program's processes used while they ran.
 A program that cannot show that it ran (a digest of a token that it was told) is an error, not a program that held.
@@ -87,7 +87,7 @@ class Seen:
     used: Used = field(default_factory=Used)
     left: int = 0
     called: bool = False
-    kept: bool = False
+    has_leftovers: bool = False
     report: bytes | None = b""
     changed: tuple[str, ...] = ()
     arrived: tuple[str, ...] = ()
@@ -106,13 +106,13 @@ class Seen:
 Effect = Callable[[Seen], bool]
 
 
-def start(made: Host, result: SandboxResult) -> bool:
+def start(bait_host: Host, result: SandboxResult) -> bool:
     """Tell whether a program showed that it ran."""
-    return result.stdout.startswith(_proof(made)) and b"\nbroken\n" not in result.stdout
+    return result.stdout.startswith(_proof(bait_host)) and b"\nbroken\n" not in result.stdout
 
 
-def _proof(made: Host) -> bytes:
-    return f"alive {hashlib.sha256(made.token.encode()).hexdigest()}".encode()
+def _proof(bait_host: Host) -> bytes:
+    return f"alive {hashlib.sha256(bait_host.token.encode()).hexdigest()}".encode()
 
 
 def source(name: str) -> str:
@@ -120,42 +120,44 @@ def source(name: str) -> str:
     return (PAYLOADS / f"{name}.py").read_text()
 
 
-def list_told_to(made: Host, name: str, limits: SandboxLimits, step: str = "attack") -> bytes:
+def list_told_to(bait_host: Host, name: str, limits: SandboxLimits, step: str = "attack") -> bytes:
     """The standard input of a program: its own text, the places of the bait, its limits."""
-    told = {
-        **made.told, "program": source(name), "step": step, "pids": str(limits.pids),
+    facts = {
+        **bait_host.facts, "program": source(name), "step": step, "pids": str(limits.pids),
         "memory_mb": str(limits.memory_mb), "work_mb": str(limits.work_mb), "wall_s": str(limits.wall_s),
         "output_bytes": str(limits.output_bytes),
     }  # fmt: skip
     if step in {"leave", "hold"}:
-        told["secret"] = made.secret
-    return json.dumps(told).encode()
+        facts["secret"] = bait_host.secret
+    return json.dumps(facts).encode()
 
 
-def command(made: Host) -> tuple[str, ...]:
+def command(bait_host: Host) -> tuple[str, ...]:
     """The words that start any program."""
-    return (*runtime().python, "-I", "-S", "-B", "-c", _BOOT, made.mark)
+    return (*runtime().python, "-I", "-S", "-B", "-c", _BOOT, bait_host.mark)
 
 
 async def run_bare(
-    made: Host, name: str, limits: SandboxLimits, step: str = "attack", *, as_job: bool = False
+    bait_host: Host, name: str, limits: SandboxLimits, step: str = "attack", *, as_job: bool = False
 ) -> SandboxResult:
     """Run a program as a daemon without a sandbox would: its own environment and descriptors, and its own user.
 
     Args:
-        made: the bait.
+        bait_host: the bait.
         name: the program.
         limits: what it is told that it was granted.
         step: which of its functions to call.
         as_job: as the user that jobs run as, for what is no feat for root.
     """
-    made.bare.mkdir(exist_ok=True)
-    made.bare.chmod(0o777)
+    bait_host.bare.mkdir(exist_ok=True)
+    bait_host.bare.chmod(0o777)
     user = launcher.job_uid() if as_job and os.geteuid() == 0 else None
-    return await asyncio.to_thread(_bare, command(made), made.bare, list_told_to(made, name, limits, step), user)
+    return await asyncio.to_thread(
+        _bare, command(bait_host), bait_host.bare, list_told_to(bait_host, name, limits, step), user
+    )
 
 
-def _bare(argv: tuple[str, ...], folder: Path, told: bytes, user: int | None) -> SandboxResult:
+def _bare(argv: tuple[str, ...], folder: Path, stdin: bytes, user: int | None) -> SandboxResult:
     started = time.monotonic()
     groups: tuple[int, ...] | None = None if user is None else ()
     process = subprocess.Popen(
@@ -163,7 +165,7 @@ def _bare(argv: tuple[str, ...], folder: Path, told: bytes, user: int | None) ->
         close_fds=False, start_new_session=True, user=user, group=user, extra_groups=groups,
     )  # fmt: skip
     try:
-        out, _ = process.communicate(told, timeout=BARE_S)
+        out, _ = process.communicate(stdin, timeout=BARE_S)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         out, _ = process.communicate()
@@ -174,12 +176,12 @@ def _bare(argv: tuple[str, ...], folder: Path, told: bytes, user: int | None) ->
 
 
 async def run_inside(
-    sandbox: Sandbox, made: Host, name: str, limits: SandboxLimits, step: str = "attack", *, shown: bool = False
+    sandbox: Sandbox, bait_host: Host, name: str, limits: SandboxLimits, step: str = "attack", *, shown: bool = False
 ) -> SandboxResult:
     """Run a program in an isolation; `shown` shows it a folder of the host's."""
-    mounts = [*runtime().mounts, *([Mount(host=made.canaries / "runtime", inside=SHOWN)] if shown else [])]
+    mounts = [*runtime().mounts, *([Mount(host=bait_host.canaries / "runtime", inside=SHOWN)] if shown else [])]
     job = SandboxJob(
-        argv=command(made), mounts=tuple(mounts), stdin=list_told_to(made, name, limits, step), limits=limits
+        argv=command(bait_host), mounts=tuple(mounts), stdin=list_told_to(bait_host, name, limits, step), limits=limits
     )
     return await sandbox.run(job)
 
@@ -201,35 +203,37 @@ class Attack:
 
     async def bare(self, env_secret: str) -> Seen:
         """Run it without a sandbox, and remove its folder as a daemon does in the usual way."""
-        with host(env_secret, bait=self.bait, in_memory=self.books) as made:
-            run = run_bare(made, self.name, self.limits, as_job=self.as_job)
-            seen = await self._seen(made, env_secret, run)
-            report = await asyncio.to_thread(_collect, made.bare)
-            return replace(seen, report=report, kept=self.tidy and not _remove(made.bare))
+        with host(env_secret, bait=self.bait, in_memory=self.books) as bait_host:
+            run = run_bare(bait_host, self.name, self.limits, as_job=self.as_job)
+            seen = await self._seen(bait_host, env_secret, run)
+            report = await asyncio.to_thread(_collect, bait_host.bare)
+            return replace(seen, report=report, has_leftovers=self.tidy and not _remove(bait_host.bare))
 
     async def inside(self, sandbox: Sandbox, env_secret: str, scratch: Path) -> Seen:
         """Run it in an isolation; `scratch` is the folder where that may keep a job's files while it runs."""
-        with host(env_secret, bait=self.bait) as made:
+        with host(env_secret, bait=self.bait) as bait_host:
             seen = await self._seen(
-                made, env_secret, run_inside(sandbox, made, self.name, self.limits, shown=self.shown)
+                bait_host, env_secret, run_inside(sandbox, bait_host, self.name, self.limits, shown=self.shown)
             )
             report = await asyncio.to_thread(_collect, scratch)
-            return replace(seen, report=report, kept=any(await asyncio.to_thread(lambda: list(scratch.iterdir()))))
+            return replace(
+                seen, report=report, has_leftovers=any(await asyncio.to_thread(lambda: list(scratch.iterdir())))
+            )
 
-    async def _seen(self, made: Host, env_secret: str, run: Coroutine[None, None, SandboxResult]) -> Seen:
+    async def _seen(self, bait_host: Host, env_secret: str, run: Coroutine[None, None, SandboxResult]) -> Seen:
         books, called = Used(), list[bool]()
         with contextlib.ExitStack() as held:
             if self.books:
-                held.enter_context(_watch(lambda: _enter(books, made.mark)))
+                held.enter_context(_watch(lambda: _enter(books, bait_host.mark)))
             if self.caller:
-                held.enter_context(_watch(lambda: _call(made, called)))
+                held.enter_context(_watch(lambda: _call(bait_host, called)))
             result = await run
-        left = await asyncio.to_thread(_leave, made.mark)
+        left = await asyncio.to_thread(_leave, bait_host.mark)
         return Seen(
-            host=made, output=result.stdout + result.stderr, duration_s=result.duration_s, limits=self.limits,
-            used=books, left=left, called=bool(called), changed=tuple(made.changed()),
-            arrived=tuple(made.arrived()), harmed=tuple(made.harmed()), secrets=(made.secret, env_secret),
-            ended=result.ended,
+            host=bait_host, output=result.stdout + result.stderr, duration_s=result.duration_s, limits=self.limits,
+            used=books, left=left, called=bool(called), changed=tuple(bait_host.changed()),
+            arrived=tuple(bait_host.arrived()), harmed=tuple(bait_host.harmed()),
+            secrets=(bait_host.secret, env_secret), ended=result.ended,
         )  # fmt: skip
 
     def within(self, **limits: Any) -> Attack:
@@ -283,10 +287,13 @@ def _leave(mark: str) -> int:
     return len(left)
 
 
-def _call(made: Host, called: list[bool]) -> None:
+def _call(bait_host: Host, called: list[bool]) -> None:
     """Connect to a port of the host's where only the program can answer."""
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(made.told["free_port"])), 0.1) as s:
-        if s.recv(100).decode() == made.challenge:
+    with (
+        contextlib.suppress(OSError),
+        socket.create_connection(("127.0.0.1", int(bait_host.facts["free_port"])), 0.1) as s,
+    ):
+        if s.recv(100).decode() == bait_host.challenge:
             called.append(True)
 
 
@@ -318,9 +325,9 @@ def _add(now: Used, process: Path, folders: set[tuple[int, int]]) -> None:
 
 def _add_folder(now: Used, folder: Path) -> None:
     with os.scandir(folder) as entries:
-        found = list(entries)
-    now.files += len(found)
-    for entry in found[:100]:
+        listed_entries = list(entries)
+    now.files += len(listed_entries)
+    for entry in listed_entries[:100]:
         stat = entry.stat(follow_symlinks=False)
         now.disk_mb += stat.st_blocks / 2048
         now.file_mb = max(now.file_mb, stat.st_size / (1 << 20))
@@ -386,7 +393,7 @@ def has_hogged(seen: Seen) -> bool:
 
 def keep(seen: Seen) -> bool:
     """Files of the run are still there after it."""
-    return seen.kept
+    return seen.has_leftovers
 
 
 def more(name: str, limit: Callable[[SandboxLimits], float]) -> Effect:

@@ -48,7 +48,7 @@ class Host:
     mark: str = field(default_factory=lambda: f"mark-{secrets.token_hex(8)}")
     token: str = field(default_factory=lambda: secrets.token_hex(16))
     challenge: str = field(default_factory=lambda: secrets.token_hex(8))
-    told: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
     bait: subprocess.Popen[bytes] | None = None
     listeners: list[socket.socket] = field(default_factory=list)
     before: dict[str, str] = field(default_factory=dict)
@@ -77,9 +77,9 @@ class Host:
     before_bait: dict[str, str] = field(default_factory=dict)
 
 
-def before_or(one: dict[str, str], other: dict[str, str]) -> set[str]:
+def before_or(first: dict[str, str], second: dict[str, str]) -> set[str]:
     """The names in either."""
-    return one.keys() | other.keys()
+    return first.keys() | second.keys()
 
 
 @contextlib.contextmanager
@@ -93,43 +93,44 @@ def host(env_secret: str, *, bait: bool, in_memory: bool = False) -> Iterator[Ho
     """
     with tempfile.TemporaryDirectory(prefix="nightshift-hostile-", dir="/var/tmp", ignore_cleanup_errors=True) as path:
         below = MEMORY / Path(path).name if in_memory and MEMORY.is_dir() else Path(path)
-        made = Host(Path(path), below.with_name(f"{below.name}-bare"), secret=f"canary-{secrets.token_hex(16)}")
-        made.folder.chmod(0o777)
+        bait_host = Host(Path(path), below.with_name(f"{below.name}-bare"), secret=f"canary-{secrets.token_hex(16)}")
+        bait_host.folder.chmod(0o777)
         with contextlib.ExitStack() as held:
-            held.callback(_sweep, made)
-            _files(made)
-            _listen(made, held)
-            _share_memory(made, held)
+            held.callback(_sweep, bait_host)
+            _files(bait_host)
+            _listen(bait_host, held)
+            _share_memory(bait_host, held)
             if bait:
-                held.enter_context(_process(made, env_secret))
-            made.told |= {"mark": made.mark, "token": made.token, "challenge": made.challenge}
-            _open_to_all(made.folder)
-            made.before = fingerprint(made.canaries)
-            yield made
+                held.enter_context(_process(bait_host, env_secret))
+            bait_host.facts |= {"mark": bait_host.mark, "token": bait_host.token, "challenge": bait_host.challenge}
+            _open_to_all(bait_host.folder)
+            bait_host.before = fingerprint(bait_host.canaries)
+            yield bait_host
 
 
-def _files(made: Host) -> None:
-    home, canaries, secret = made.folder / "home", made.folder / "canaries", made.secret
+def _files(bait_host: Host) -> None:
+    home, canaries, secret = bait_host.folder / "home", bait_host.folder / "canaries", bait_host.secret
     texts = {home / name: f"key = {secret}\n" for name in _HOME}
     texts |= {canaries / "home" / name: "# mine\n" for name in _STARTUP}
-    texts |= {made.folder / "project/src/app.py": f"KEY = '{secret}'\n", made.folder / "state/token": secret}
+    texts |= {bait_host.folder / "project/src/app.py": f"KEY = '{secret}'\n", bait_host.folder / "state/token": secret}
     texts |= {canaries / "note.txt": "whole\n", canaries / "runtime/json.py": "# mine\n"}
     texts |= {canaries / f"tree/{name}/file.txt": "keep\n" for name in ("a", "b")}
     for file, text in texts.items():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    with contextlib.closing(sqlite3.connect(made.folder / "state/queue.db")) as db:
+    with contextlib.closing(sqlite3.connect(bait_host.folder / "state/queue.db")) as db:
         db.execute("pragma synchronous = off")
         db.execute("create table tasks (description text)")
         db.execute("insert into tasks values (?)", (secret,))
         db.commit()
     if os.geteuid() == 0:  # a program that makes a file as whoever owns the program
         shutil.copy("/usr/bin/touch", canaries / "runtime/touch")
-    made.told |= {
-        "home": str(home), "project": str(made.folder / "project"), "database": str(made.folder / "state/queue.db"),
-        "secret_file": str(made.folder / "state/token"), "canary": str(canaries / "note.txt"),
+    bait_host.facts |= {
+        "home": str(home), "project": str(bait_host.folder / "project"),
+        "database": str(bait_host.folder / "state/queue.db"),
+        "secret_file": str(bait_host.folder / "state/token"), "canary": str(canaries / "note.txt"),
         "tree": str(canaries / "tree"), "own_home": str(canaries / "home"), "canaries": str(canaries),
-        "places": f"{canaries / 'runtime'}:{SHOWN}", "folder": str(made.folder),
+        "places": f"{canaries / 'runtime'}:{SHOWN}", "folder": str(bait_host.folder),
     }  # fmt: skip
 
 
@@ -140,14 +141,14 @@ def _open_to_all(folder: Path) -> None:
         program.chmod(0o4755)
 
 
-def _listen(made: Host, held: contextlib.ExitStack) -> None:
+def _listen(bait_host: Host, held: contextlib.ExitStack) -> None:
     kinds: dict[str, tuple[int, int, tuple[str, int] | str]] = {
         "tcp": (socket.AF_INET, socket.SOCK_STREAM, ("0.0.0.0", 0)),
         "tcp6": (socket.AF_INET6, socket.SOCK_STREAM, ("::1", 0)),
         "udp": (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
-        "unix": (socket.AF_UNIX, socket.SOCK_STREAM, str(made.folder / "control.sock")),
-        "abstract": (socket.AF_UNIX, socket.SOCK_STREAM, f"\0{made.mark}"),
-        "abstract_datagrams": (socket.AF_UNIX, socket.SOCK_DGRAM, f"\0{made.mark}-datagrams"),
+        "unix": (socket.AF_UNIX, socket.SOCK_STREAM, str(bait_host.folder / "control.sock")),
+        "abstract": (socket.AF_UNIX, socket.SOCK_STREAM, f"\0{bait_host.mark}"),
+        "abstract_datagrams": (socket.AF_UNIX, socket.SOCK_DGRAM, f"\0{bait_host.mark}-datagrams"),
     }
     for name, (family, kind, address) in kinds.items():
         if name == "tcp6" and not Path("/proc/net/if_inet6").exists():
@@ -157,12 +158,12 @@ def _listen(made: Host, held: contextlib.ExitStack) -> None:
         listener.bind(address)
         if kind == socket.SOCK_STREAM:
             listener.listen()
-        made.listeners.append(listener)
+        bait_host.listeners.append(listener)
         bound = listener.getsockname()
-        made.told[name] = str(bound[1]) if isinstance(bound, tuple) else os.fsdecode(bound).replace("\0", "@")
+        bait_host.facts[name] = str(bound[1]) if isinstance(bound, tuple) else os.fsdecode(bound).replace("\0", "@")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        made.told["free_port"] = str(free.getsockname()[1])
+        bait_host.facts["free_port"] = str(free.getsockname()[1])
 
 
 def _visit(listener: socket.socket) -> bool:
@@ -176,25 +177,25 @@ def _visit(listener: socket.socket) -> bool:
     return True
 
 
-def _share_memory(made: Host, held: contextlib.ExitStack) -> None:
-    file = Path("/dev/shm", made.mark)
-    file.write_text(made.secret)
+def _share_memory(bait_host: Host, held: contextlib.ExitStack) -> None:
+    file = Path("/dev/shm", bait_host.mark)
+    file.write_text(bait_host.secret)
     file.chmod(0o666)
     held.callback(file.unlink, missing_ok=True)
     key = secrets.randbelow(1 << 30) + 1
     segment = _LIBC.shmget(key, 4096, 0o1666)
     _LIBC.shmat.restype = ctypes.c_void_p
-    place = _LIBC.shmat(segment, None, 0)
-    ctypes.memmove(place, made.secret.encode(), len(made.secret))
-    _LIBC.shmdt(ctypes.c_void_p(place))
+    address = _LIBC.shmat(segment, None, 0)
+    ctypes.memmove(address, bait_host.secret.encode(), len(bait_host.secret))
+    _LIBC.shmdt(ctypes.c_void_p(address))
     held.callback(_LIBC.shmctl, segment, 0, None)
     queue = _LIBC.msgget(key, 0o1666)
-    message = (1).to_bytes(8, sys.byteorder) + made.secret.encode()
-    _LIBC.msgsnd(queue, message, len(made.secret), 0)
+    message = (1).to_bytes(8, sys.byteorder) + bait_host.secret.encode()
+    _LIBC.msgsnd(queue, message, len(bait_host.secret), 0)
     held.callback(_LIBC.msgctl, queue, 0, None)
     left_key = secrets.randbelow(1 << 30) + (1 << 30)
     held.callback(_forget, left_key)
-    made.told |= {"shm_file": file.name, "ipc_key": str(key), "left_key": str(left_key)}
+    bait_host.facts |= {"shm_file": file.name, "ipc_key": str(key), "left_key": str(left_key)}
 
 
 def _forget(key: int) -> None:
@@ -204,28 +205,28 @@ def _forget(key: int) -> None:
 
 
 @contextlib.contextmanager
-def _process(made: Host, env_secret: str) -> Iterator[None]:
+def _process(bait_host: Host, env_secret: str) -> Iterator[None]:
     """A process that holds the secret in its environment, memory, command line and an open file without a name."""
-    hidden = made.folder / "state/hidden"
-    hidden.write_text(made.secret)
+    hidden = bait_host.folder / "state/hidden"
+    hidden.write_text(bait_host.secret)
     user = launcher.job_uid()
-    for path in (made.folder / "state", hidden):
+    for path in (bait_host.folder / "state", hidden):
         path.chmod(0o777)
-    argv = [*runtime().python, "-I", "-S", "-B", "-c", _BAIT, str(hidden), made.secret]
-    env = {"API_KEY": made.secret, ENVIRONMENT_NAME: env_secret}
+    argv = [*runtime().python, "-I", "-S", "-B", "-c", _BAIT, str(hidden), bait_host.secret]
+    env = {"API_KEY": bait_host.secret, ENVIRONMENT_NAME: env_secret}
     changed = {"user": user, "group": user, "extra_groups": ()} if os.geteuid() == 0 else {}
     process = subprocess.Popen(
         argv,
         env=env,
-        cwd=made.folder / "state",
+        cwd=bait_host.folder / "state",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         **changed,  # type: ignore[call-overload]
     )
     try:
         assert process.stdout.readline() == b"ready\n"
-        made.bait, made.told["bait"] = process, str(process.pid)
-        made.before_bait = _state(process)
+        bait_host.bait, bait_host.facts["bait"] = process, str(process.pid)
+        bait_host.before_bait = _state(process)
         yield
     finally:
         process.kill()
@@ -245,20 +246,20 @@ def _state(process: subprocess.Popen[bytes]) -> dict[str, str]:
 
 def mark_file(mark: str) -> list[int]:
     """The running processes with a word in their command line, but for zombies."""
-    found, word = list[int](), mark.encode()
+    pids, word = list[int](), mark.encode()
     for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 (pathlib takes ten times as long)
         with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:  # noqa: PTH123 (as above)
             if word in file.read() and int(name) != os.getpid():
-                found.append(int(name))
-    return found
+                pids.append(int(name))
+    return pids
 
 
-def _sweep(made: Host) -> None:
+def _sweep(bait_host: Host) -> None:
     """End and remove what a program left on the host."""
-    for pid in mark_file(made.mark):
+    for pid in mark_file(bait_host.mark):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     for folder in (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp")):
-        for path in folder.glob(f"*{made.mark}*"):
+        for path in folder.glob(f"*{bait_host.mark}*"):
             path.unlink(missing_ok=True)
-    subprocess.run(["rm", "-rf", str(made.bare)], check=True)  # which Python cannot where it is deep
+    subprocess.run(["rm", "-rf", str(bait_host.bare)], check=True)  # which Python cannot where it is deep

@@ -22,23 +22,23 @@ PROGRAM = "terminal/speaks_and_types"
 
 async def main(name: str, folder: Path) -> None:
     """Run the program once."""
-    with host("", bait=False) as made:
-        result = _bare(made) if name == "bare" else await _inside(made, name, folder)
-        if start(made, result):
-            print(made.challenge)
+    with host("", bait=False) as bait_host:
+        result = _bare(bait_host) if name == "bare" else await _inside(bait_host, name, folder)
+        if start(bait_host, result):
+            print(bait_host.challenge)
 
 
-def _bare(made: Host) -> SandboxResult:
-    told = list_told_to(made, PROGRAM, LIMITS)
-    done = subprocess.run(command(made), input=told, stdout=subprocess.PIPE, timeout=20, check=False)
+def _bare(bait_host: Host) -> SandboxResult:
+    stdin = list_told_to(bait_host, PROGRAM, LIMITS)
+    done = subprocess.run(command(bait_host), input=stdin, stdout=subprocess.PIPE, timeout=20, check=False)
     return SandboxResult(
         exit_code=done.returncode, ended=Ended.EXITED, stdout=done.stdout, stderr=b"", duration_s=0.0
     )  # fmt: skip
 
 
-async def _inside(made: Host, name: str, folder: Path) -> SandboxResult:
+async def _inside(bait_host: Host, name: str, folder: Path) -> SandboxResult:
     async with open_it(name, folder) as sandbox:
-        return await run_inside(sandbox, made, PROGRAM, LIMITS)
+        return await run_inside(sandbox, bait_host, PROGRAM, LIMITS)
 
 
 if __name__ == "__main__":

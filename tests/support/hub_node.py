@@ -45,7 +45,7 @@ class HubNode:
         """A task that the hub knows then; its number here."""
         task_id = self.queue.submit(TaskSpec(description=text, **more)).result().task_id  # type: ignore[arg-type]  # fields
         self.turn()
-        assert self.queue.get(task_id).hub_id is not None, self.said()
+        assert self.queue.get(task_id).hub_id is not None, self.read_messages()
         return task_id
 
     def number(self, task_id: int) -> int:
@@ -68,7 +68,7 @@ class HubNode:
         self.turn()
         return claimed[0]
 
-    def said(self) -> str:
+    def read_messages(self) -> str:
         return "\n".join(event.message for event in self.events.after(0, limit=999))
 
     def die(self) -> None:
@@ -92,22 +92,22 @@ def hub_node(
     events = EventLog(db)
     queue = QueueManager(db, events)
     manager = GitManager(workspace=folder / name / "workspace", author=Author(), auto_push=False, emit=events.emit)
-    found = SharedRepositories(manager, folder / name / "clones", list)
-    made: HubNode
+    repositories = SharedRepositories(manager, folder / name / "clones", list)
+    node: HubNode
 
     def state() -> NodeState:
-        return NodeState(takes=made.slots > 0, slots=made.slots, says=str)
+        return NodeState(takes=node.slots > 0, slots=node.slots, says=str)
 
-    services = NodeServices(queue=queue, repositories=found, state=state, emit=events.emit, mask=Masker())
+    services = NodeServices(queue=queue, repositories=repositories, state=state, emit=events.emit, mask=Masker())
     key = NodeKey(folder / name / "key")
     presence = Presence(id=name, name=name, lease_s=lease_s, labels=list(labels))
-    made = HubNode(connection, Dispatcher(connection, presence, key, services), queue, events)
-    queue.shares = found.shares
-    made.turn()
+    node = HubNode(connection, Dispatcher(connection, presence, key, services), queue, events)
+    queue.shares = repositories.shares
+    node.turn()
     try:
-        yield made
+        yield node
     finally:
-        made.die()
+        node.die()
         connection.close()
         manager.close()
         db.close()

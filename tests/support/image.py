@@ -69,7 +69,7 @@ def _wheels() -> list[Path]:
 def _import_base() -> None:
     python = str(Path(sys.executable).resolve())
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-    programs = [Path(found) for name in _PROGRAMS if (found := shutil.which(name, path=path))]
+    programs = [Path(program) for name in _PROGRAMS if (program := shutil.which(name, path=path))]
     root = docker_image.collect([python], programs=programs, shown=_wheels())
     more = {path for folder in _MORE for path in folder.rglob("*") if path.is_file()}
     texts = {

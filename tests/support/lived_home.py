@@ -66,7 +66,7 @@ def tasks_of(database: Path) -> dict[int, tuple[object, ...]]:
 def moments(home: Path) -> dict[str, Moment]:
     """Live in a home, and keep its files: `hot` (killed with a log), `folded` (a log that is partly in the file) and
     `closed` (stopped cleanly)."""
-    found: dict[str, Moment] = {}
+    moment_by_name: dict[str, Moment] = {}
     settings, clock = settings_of(home), Ticking()
     with ExitStack() as stack:
         store = open_store(settings, stack, clock)
@@ -74,12 +74,12 @@ def moments(home: Path) -> dict[str, Moment]:
         backups.make(settings.db_path, settings.backups_dir, clock(), keep=4, daily=0)
         _fold(settings.db_path, "TRUNCATE")
         live(store, clock, rounds=1)
-        found["hot"] = _moment(home, store)
+        moment_by_name["hot"] = _moment(home, store)
         _fold(settings.db_path, "PASSIVE")
         _submit(store, "after the log was folded")
-        found["folded"] = _moment(home, store)
-    found["closed"] = replace(_moment(home), newest_event=found["folded"].newest_event)
-    return found
+        moment_by_name["folded"] = _moment(home, store)
+    moment_by_name["closed"] = replace(_moment(home), newest_event=moment_by_name["folded"].newest_event)
+    return moment_by_name
 
 
 def live(store: StoreServices, clock: Ticking, rounds: int) -> None:

@@ -110,8 +110,8 @@ class _Copies:
     def _value(self, table: str, column: str) -> str:
         if column in TABLES[table]:
             return f"{column} + k * {self._most[TABLES[table][column]]}"
-        told = OTHERS.get((table, column), column)
-        return self._earlier(told, "k") if _is_time(column) else told
+        named_column = OTHERS.get((table, column), column)
+        return self._earlier(named_column, "k") if _is_time(column) else named_column
 
     def _earlier(self, value: str, night: str) -> str:
         return _move(value, f"'-' || (({self._nights} - {night}) * {self._step_s}) || ' seconds'")

@@ -31,12 +31,12 @@ class Manager:
         self._socket.close()
 
     def _hear(self) -> None:
-        while said := self._socket.recv(4096):
-            self.heard.append(said.decode())
+        while chunk := self._socket.recv(4096):
+            self.heard.append(chunk.decode())
 
     def count(self, word: str) -> int:
         """How often a message that begins so was heard."""
-        return sum(said.startswith(word) for said in tuple(self.heard))
+        return sum(line.startswith(word) for line in tuple(self.heard))
 
     def hears(self, word: str, times: int = 1, within_s: float = 90.0) -> None:
         """Wait until such a message has come so often more."""

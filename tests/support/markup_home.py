@@ -62,8 +62,10 @@ def markup_home(folder: Path) -> Iterator[Daemon]:
     ):
         taught = daemon.cli("--import-memory", "-", stdin="\n".join(map(json.dumps, _lessons())))
         assert taught.returncode == 0, taught.stderr
-        made = daemon.ask("POST", "/api/reports", {"week": f"{utc_now() - timedelta(days=1):%G-W%V}"}, timeout_s=120)
-        assert made[0] == 201, made
+        response = daemon.ask(
+            "POST", "/api/reports", {"week": f"{utc_now() - timedelta(days=1):%G-W%V}"}, timeout_s=120
+        )
+        assert response[0] == 201, response
         yield daemon
 
 
@@ -75,7 +77,7 @@ def _write(context: AppContext) -> None:
     files = {"test_calc.py": f"# {EVIL}\nfrom calc import add\n", FILE: f"EVIL = {EVIL!r}\n"}
     for passes in (True, False):
         submit(context, f"{EVIL} {passes}", tests=files)
-        work_on(context, passes=passes, said=EVIL, reply=f"# {EVIL}\n")
+        work_on(context, passes=passes, suffix=EVIL, reply=f"# {EVIL}\n")
     submit(context, f"Ask {EVIL}")
     asked = Ask(kind=AskKind.QUESTION, subject=EVIL, question=EVIL, default=EVIL)
     wait_for(context.queue, package("evil", EVIL), asked)

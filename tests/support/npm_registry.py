@@ -28,11 +28,11 @@ class NpmRegistry:
             def do_GET(self) -> None:
                 path = unquote(self.path).lstrip("/")
                 registry.asked.append(path)
-                found = registry._answer(path)
-                self.send_response(200 if found is not None else 404)
-                self.send_header("content-length", str(len(found or b"{}")))
+                body = registry._answer(path)
+                self.send_response(200 if body is not None else 404)
+                self.send_header("content-length", str(len(body or b"{}")))
                 self.end_headers()
-                self.wfile.write(found or b"{}")
+                self.wfile.write(body or b"{}")
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -65,12 +65,12 @@ class NpmRegistry:
                 entry.size = len(text.encode())
                 archive.addfile(entry, io.BytesIO(text.encode()))
         raw = content.getvalue()
-        place = f"{name}/-/{name.rpartition('/')[2]}-{version}.tgz"
-        self._archives[place] = raw
+        location = f"{name}/-/{name.rpartition('/')[2]}-{version}.tgz"
+        self._archives[location] = raw
         integrity = f"sha512-{base64.b64encode(hashlib.sha512(raw).digest()).decode()}"
-        dist = {"tarball": f"{self.address}{place}", "integrity": integrity}
+        dist = {"tarball": f"{self.address}{location}", "integrity": integrity}
         self._versions.setdefault(name, {})[version] = {"name": name, "version": version, **manifest, "dist": dist}
-        return {"version": version, "resolved": f"https://registry.npmjs.org/{place}", "integrity": integrity}
+        return {"version": version, "resolved": f"https://registry.npmjs.org/{location}", "integrity": integrity}
 
     def _answer(self, path: str) -> bytes | None:
         if path in self._archives:

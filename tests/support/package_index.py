@@ -24,12 +24,12 @@ class PackageIndex:
             def do_GET(self) -> None:
                 path = unquote(self.path)
                 index.asked.append(path)
-                found = index._answer(path)
-                self.send_response(200 if found is not None else 404)
+                body = index._answer(path)
+                self.send_response(200 if body is not None else 404)
                 self.send_header("content-type", "text/html" if path.endswith("/") else "application/octet-stream")
-                self.send_header("content-length", str(len(found or b"")))
+                self.send_header("content-length", str(len(body or b"")))
                 self.end_headers()
-                self.wfile.write(found or b"")
+                self.wfile.write(body or b"")
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -59,8 +59,8 @@ class PackageIndex:
                 "PIP_CONFIG_FILE": "/dev/null"}  # fmt: skip
 
     def _answer(self, path: str) -> bytes | None:
-        if found := re.fullmatch(r"/simple/([a-z0-9-]+)/", path):
-            files = [one.name for one in self.folder.iterdir() if one.name.split("-")[0].lower() == found[1]]
+        if match := re.fullmatch(r"/simple/([a-z0-9-]+)/", path):
+            files = [file.name for file in self.folder.iterdir() if file.name.split("-")[0].lower() == match[1]]
             links = "".join(f'<a href="/files/{name}">{name}</a>' for name in sorted(files))
             return f"<!DOCTYPE html><html><body>{links}</body></html>".encode() if files else None
         target = self.folder / path.removeprefix("/files/")

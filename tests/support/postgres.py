@@ -45,8 +45,8 @@ def free_port() -> int:
 
 def servers() -> dict[str, Path]:
     """The folders of the servers' programs, by a name for each."""
-    found = {"embedded": EMBEDDED}
-    return found | ({"debian": DEBIAN.parent} if DEBIAN else {})
+    folders = {"embedded": EMBEDDED}
+    return folders | ({"debian": DEBIAN.parent} if DEBIAN else {})
 
 
 @dataclass
@@ -165,8 +165,8 @@ def _memory() -> Path | None:
     A database is three hundred files. On a disk, making those is ten times as slow for minutes after many others were
     deleted (ext4 looks for a number that none of them had).
     """
-    place = Path("/dev/shm")
-    return place if place.is_dir() and shutil.disk_usage(place).free > 4 << 30 else None
+    folder = Path("/dev/shm")
+    return folder if folder.is_dir() and shutil.disk_usage(folder).free > 4 << 30 else None
 
 
 @contextmanager

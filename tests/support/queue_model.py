@@ -36,7 +36,7 @@ class Modelled:
     resume: bool = False
     cancel: bool = False
     lease_until: datetime | None = None
-    whole: tuple[int, int] | None = None
+    parent: tuple[int, int] | None = None
     """Of a part: the task that was split, and its attempt."""
 
 
@@ -63,10 +63,10 @@ class QueueModel:
         self.tasks[task.id] = task
         if key:
             self.keys[key] = task.id
-        self._place(task)
+        self._set_open_status(task)
         return task.id
 
-    def _place(self, task: Modelled) -> None:
+    def _set_open_status(self, task: Modelled) -> None:
         if any(self.tasks[need].status is not Status.DONE for need in task.needs):
             task.status = Status.BLOCKED
         elif task.not_before and task.not_before > self.clock():
@@ -110,26 +110,26 @@ class QueueModel:
         self.leave(task, Status.BLOCKED)
         if task.status is not Status.BLOCKED:
             return
-        known = self.parts(task)
+        parts = self.parts(task)
         for number, needs in enumerate(after):
-            if number >= len(known):
-                ids = tuple(known[at].id for at in needs)
-                part = Modelled(len(self.tasks) + 1, task.priority + 1, ids, None, whole=(task.id, task.attempt))
-                known.append(part)
+            if number >= len(parts):
+                ids = tuple(parts[at].id for at in needs)
+                part = Modelled(len(self.tasks) + 1, task.priority + 1, ids, None, parent=(task.id, task.attempt))
+                parts.append(part)
                 self.tasks[part.id] = part
-                self._place(part)
+                self._set_open_status(part)
         if self._settle(task):
             self._end(task, Status.FAILED, Ending.DEPENDENCY)
 
     def parts(self, task: Modelled) -> list[Modelled]:
-        return [other for other in self.tasks.values() if other.whole == (task.id, task.attempt)]
+        return [other for other in self.tasks.values() if other.parent == (task.id, task.attempt)]
 
     def _end(self, task: Modelled, to: Status, ending: Ending) -> None:
         ended = [self._set(task, to, ending)]
         for cause in ended:  # it grows while it is read: whatever ends may end others
             ended += self._end_dependants(cause) + self._end_parts(cause)
-            if cause.whole and (whole := self.tasks[cause.whole[0]]).attempt == cause.whole[1]:
-                ended += self._settle(whole)
+            if cause.parent and (parent := self.tasks[cause.parent[0]]).attempt == cause.parent[1]:
+                ended += self._settle(parent)
 
     @staticmethod
     def _set(task: Modelled, to: Status, ending: Ending) -> Modelled:
@@ -141,7 +141,7 @@ class QueueModel:
         if cause.status is not Status.DONE:
             return [self._set(other, Status.FAILED, Ending.DEPENDENCY) for other in waiting]
         for other in waiting:
-            self._place(other)
+            self._set_open_status(other)
         return []
 
     def _end_parts(self, cause: Modelled) -> list[Modelled]:
@@ -150,15 +150,15 @@ class QueueModel:
             part.cancel |= part.status is Status.RUNNING
         return [self._set(part, Status.CANCELLED, Ending.USER) for part in parts if not part.cancel]
 
-    def _settle(self, whole: Modelled) -> list[Modelled]:
+    def _settle(self, parent: Modelled) -> list[Modelled]:
         """A task that was split goes on when all of its parts have ended, and ends when one was cancelled."""
-        parts = self.parts(whole)
-        if whole.status is not Status.BLOCKED or not parts:
+        parts = self.parts(parent)
+        if parent.status is not Status.BLOCKED or not parts:
             return []
         if any(part.status is Status.CANCELLED for part in parts):
-            return [self._set(whole, Status.FAILED, Ending.DEPENDENCY)]
+            return [self._set(parent, Status.FAILED, Ending.DEPENDENCY)]
         if all(part.status in {*LOST, Status.DONE} for part in parts):
-            whole.status = Status.QUEUED
+            parent.status = Status.QUEUED
         return []
 
     def cancel(self, task: Modelled) -> Refusal | None:
@@ -178,7 +178,7 @@ class QueueModel:
             return IllegalMove
         task.ending, task.not_before, task.resume = None, None, False
         task.tries = task.crashes = 0
-        self._place(task)
+        self._set_open_status(task)
         return None
 
     def survive(self, tasks: list[Modelled]) -> None:

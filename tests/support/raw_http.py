@@ -19,9 +19,9 @@ def ask(port: int, head: Sequence[str], body: Iterable[bytes] = (), *, host: str
         for part in body:
             connection.sendall(part)
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
-    found = re.match(rb"HTTP/1\.1 (\d+)", answer)
-    assert found, answer
-    return int(found[1]), answer
+    match = re.match(rb"HTTP/1\.1 (\d+)", answer)
+    assert match, answer
+    return int(match[1]), answer
 
 
 def chunk(data: bytes) -> bytes:

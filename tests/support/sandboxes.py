@@ -134,7 +134,7 @@ class Judge:
         """Judge a change of an in-memory tree; two at a time, however many are asked for."""
         named = {each.name for each in fields(RunLimits)}
         limits = RunLimits(**{"cpu_s": 10, **{name: value for name, value in more.items() if name in named}})
-        told = {name: value for name, value in more.items() if name not in named}
-        job = SuiteJob(base=TextTree(base), change=change, given=given or {}, limits=limits, **told)
+        job_fields = {name: value for name, value in more.items() if name not in named}
+        job = SuiteJob(base=TextTree(base), change=change, given=given or {}, limits=limits, **job_fields)
         async with self._two:
             return await self.runner.judge(job)

@@ -21,12 +21,12 @@ from tests.support.supervised import SupervisedDaemon
 
 def reflection(n: int, *, replan: bool = False) -> str:
     """A reflection that a later prompt is known by."""
-    said = {
+    fields = {
         "pattern": "AssertionError: wrong sum", "root_cause": f"off by one in number {n}",
         "hypothesis": "the comparison lets the boundary through", "suggested_fix": f"compare strictly, number {n}",
         "replan": replan,
     }  # fmt: skip
-    return f"```json\n{json.dumps(said)}\n```"
+    return f"```json\n{json.dumps(fields)}\n```"
 
 
 @dataclass(kw_only=True)
@@ -58,9 +58,9 @@ class Scenario:
     def number(messages: list[dict[str, str]]) -> int:
         """The task of the question."""
         texts = (messages[-1]["content"], *(message["content"] for message in messages))
-        found = next(filter(None, (re.search(r"job_(\d+)", text) for text in texts)), None)
-        assert found, messages
-        return int(found[1])
+        match = next(filter(None, (re.search(r"job_(\d+)", text) for text in texts)), None)
+        assert match, messages
+        return int(match[1])
 
     def say(self, phase: str, n: int, text: str) -> str:
         if phase == "CODING":
@@ -283,13 +283,13 @@ class Splits(Scenario):
         text = TESTS.format(n=n)
         more = text.replace(f"job_{n}", f"job_{n}_more").replace("total", "more")
         tests = {f"test_job_{n}.py": text, f"test_job_{n}_more.py": more}
-        whole = supervised.submit(**self.task(n, tests=tests, split=True))
-        supervised.ended(whole)
+        parent = supervised.submit(**self.task(n, tests=tests, split=True))
+        supervised.ended(parent)
         parts = [
-            id_ for (id_,) in supervised.rows("SELECT id FROM tasks WHERE key LIKE ? ORDER BY id", f"split:{whole}:%")
+            id_ for (id_,) in supervised.rows("SELECT id FROM tasks WHERE key LIKE ? ORDER BY id", f"split:{parent}:%")
         ]
         supervised.ended(*parts)
-        return [whole, *parts]
+        return [parent, *parts]
 
 
 @dataclass(kw_only=True)
@@ -307,16 +307,16 @@ class Read(Scenario):
             question = {"question": "Shall the sum be rounded?", "default": "no"}
             return json.dumps({"goal": f"total() in job_{n}.py sums", "questions": [question]})
         if phase == "REVIEW":
-            return self._found(n, f"reviewed {n}: the boundary is counted" if f"x >= {n}" in text else "")
+            return self._list_findings(n, f"reviewed {n}: the boundary is counted" if f"x >= {n}" in text else "")
         if phase == "AUDIT":
-            return self._found(n, f"audited {n}: it is open") if "a door" in text else "A nice day for a walk."
+            return self._list_findings(n, f"audited {n}: it is open") if "a door" in text else "A nice day for a walk."
         if phase == "CODING":
             door = "" if f"audited {n}:" in text else "# a door\n"
             return self.code(n, door + RIGHT if f"reviewed {n}:" in text or not door else WRONG)
         return super().say(phase, n, text)
 
     @staticmethod
-    def _found(n: int, reason: str) -> str:
+    def _list_findings(n: int, reason: str) -> str:
         finding = {"file": f"job_{n}.py", "line": 1, "severity": "high", "reason": reason}
         return json.dumps({"findings": [finding] if reason else []})
 

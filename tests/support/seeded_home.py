@@ -50,11 +50,11 @@ class SeedModel(Answers):
             asked = {"question": QUESTION, "default": ASSUMED}
             return json.dumps({"goal": "sum what is above 9", "questions": [asked]})
         if phase in {"REVIEW", "AUDIT"}:
-            found = {"file": "job_4.py", "line": 2, "severity": "low", "reason": FINDING, "fix": "compare strictly"}
-            found["reader"] = "review"
+            finding = {"file": "job_4.py", "line": 2, "severity": "low", "reason": FINDING, "fix": "compare strictly"}
+            finding["reader"] = "review"
             if "job_77" in text:
-                found = {**found, "file": "shop.py", "severity": "high", "reason": LEFT_OPEN}
-            return json.dumps({"findings": [found] if phase == "REVIEW" else []})
+                finding = {**finding, "file": "shop.py", "severity": "high", "reason": LEFT_OPEN}
+            return json.dumps({"findings": [finding] if phase == "REVIEW" else []})
         if "moon.py" in text:
             return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}.get(
                 phase, f"```python path=moon.py\n{MOON}```"
@@ -87,8 +87,8 @@ class HomeSnapshot:
         """The daemon of this home, not started."""
         pip = {name: value for name, value in environ(self.folder / "index").items() if name.startswith("PIP_")}
         # By lot, a home in ten would have no used lesson; and what is near depends on when a model is loaded.
-        told = {"RECALL_CONTROL_SHARE": "0", "EMBEDDER": "hashed"}
-        return Daemon(self.home, settings_for(server, **{**pip, **told, **settings}))
+        recall_settings = {"RECALL_CONTROL_SHARE": "0", "EMBEDDER": "hashed"}
+        return Daemon(self.home, settings_for(server, **{**pip, **recall_settings, **settings}))
 
     def copied(self, folder: Path) -> HomeSnapshot:
         """The same elsewhere."""

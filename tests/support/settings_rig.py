@@ -90,8 +90,8 @@ def settings_served(home: Path, config: str | None = None, listen: Listen | None
         return settings_port(live, up.wait, live.reload, mask, utc_now)
 
     try:
-        made = asyncio.run_coroutine_threadsafe(port(), loop).result(60)
-        with serving(replace(context, settings=made, reload=made.reload), listen) as client:
+        opened_port = asyncio.run_coroutine_threadsafe(port(), loop).result(60)
+        with serving(replace(context, settings=opened_port, reload=opened_port.reload), listen) as client:
             yield SettingsRig(home=home, live=live, client=client, events=events)
     finally:
         loop.call_soon_threadsafe(loop.stop)

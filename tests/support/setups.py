@@ -57,9 +57,9 @@ def tree(script: str, **files: str) -> TextTree:
     )
 
 
-async def build_left(found: Environments, base: TextTree) -> Runtime:
+async def build_left(environments: Environments, base: TextTree) -> Runtime:
     """The runtime with what the script of a commit leaves."""
-    return await found.runtime_for(runtime(), base, (await found.of(base)).digest)
+    return await environments.runtime_for(runtime(), base, (await environments.of(base)).digest)
 
 
 async def run_in(shown: Runtime, code: str) -> SandboxResult:

@@ -61,12 +61,12 @@ class Listener:
 
     def take(self, count: int) -> list[Sent]:
         """The next `count` events."""
-        found: list[Sent] = []
-        while len(found) < count:
-            found += self._whole(count - len(found))
-            if len(found) < count and not self._more():
+        events: list[Sent] = []
+        while len(events) < count:
+            events += self._take_events(count - len(events))
+            if len(events) < count and not self._more():
                 break
-        return found
+        return events
 
     def ids(self, count: int) -> list[int | None]:
         """The ids of the next `count` events."""
@@ -80,11 +80,11 @@ class Listener:
         """Wait for a heartbeat."""
         before = self.beats
         while self.beats == before and self._more():
-            assert not self._whole(1)
+            assert not self._take_events(1)
 
-    def _whole(self, most: int) -> list[Sent]:
-        found: list[Sent] = []
-        while b"\n\n" in self._text and len(found) < most:
+    def _take_events(self, most: int) -> list[Sent]:
+        events: list[Sent] = []
+        while b"\n\n" in self._text and len(events) < most:
             block, self._text = self._text.split(b"\n\n", 1)
             fields = dict(re.findall(r"^(\w+): (.*)$", block.decode(), re.MULTILINE))
             if fields.get("event") == "beat":
@@ -93,5 +93,5 @@ class Listener:
             self.retry_ms = int(fields.get("retry", self.retry_ms or 0))
             if "data" in fields:
                 number = int(fields["id"]) if "id" in fields else None
-                found.append((fields.get("event", "message"), number, json.loads(fields["data"])))
-        return found
+                events.append((fields.get("event", "message"), number, json.loads(fields["data"])))
+        return events

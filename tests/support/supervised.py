@@ -57,10 +57,10 @@ def adopt_orphans() -> None:
 
 def children() -> set[int]:
     """The living children of this process; what has ended without a parent of its own is put to rest."""
-    found = set()
+    pids = set()
     for file in Path("/proc/self/task").glob("*/children"):
-        found |= {int(pid) for pid in file.read_text().split()}
-    return found
+        pids |= {int(pid) for pid in file.read_text().split()}
+    return pids
 
 
 class ForkedDaemon(Daemon):
@@ -73,9 +73,9 @@ class ForkedDaemon(Daemon):
     def begin(self) -> None:
         """Start it, and do not wait until it answers."""
         self.home.mkdir(parents=True, exist_ok=True)
-        self.process = self._spawned()
+        self.process = self._spawn()
 
-    def _spawned(self) -> Any:
+    def _spawn(self) -> Any:
         forked = self._fork_server.start(self.environment(), self.home, self.home / "daemon.out")
         self.pids.add(forked.pid)
         return forked
@@ -134,7 +134,7 @@ class SupervisedDaemon:
     def points(self, label: str) -> list[Point]:
         """List the places that the run of that label passed."""
         rows = (line.split("\t", 2) for line in (self._crashes / "points.log").read_text().splitlines())
-        return [Point(name=name, number=int(number)) for told, number, name in rows if told == label]
+        return [Point(name=name, number=int(number)) for point_label, number, name in rows if point_label == label]
 
     # --- the daemon
 
@@ -226,17 +226,19 @@ class SupervisedDaemon:
     def faults(self, *repos: Path) -> list[str]:
         """List the faults of the database, repositories, folders and control groups of a daemon that was stopped."""
         pids = self.daemon.pids
-        found = [row for (row,) in self.rows("PRAGMA integrity_check") if row != "ok"]
-        found += [str(row) for row in self.rows("PRAGMA foreign_key_check")]
+        problems = [row for (row,) in self.rows("PRAGMA integrity_check") if row != "ok"]
+        problems += [str(row) for row in self.rows("PRAGMA foreign_key_check")]
         for repo in (repo for repo in (self.home / "workspace", *repos) if (repo / ".git").exists()):
             if text := git(repo, "fsck", "--strict", "--no-dangling"):
-                found.append(f"{repo}: {text}")
-            found += [f"lock: {path}" for path in (repo / ".git").rglob("*.lock")]
-        found += [
-            f"left: {path}" for place in ("staging", "trials") for path in self._below(self.home / "state" / place)
+                problems.append(f"{repo}: {text}")
+            problems += [f"lock: {path}" for path in (repo / ".git").rglob("*.lock")]
+        problems += [
+            f"left: {path}" for folder in ("staging", "trials") for path in self._below(self.home / "state" / folder)
         ]
-        found += [f"group: {path}" for path in GROUPS.glob("**/nightshift/*-*") if int(path.name.split("-")[0]) in pids]
-        return found + [f"left: {path}" for path in self._below(self._tmp)]
+        problems += [
+            f"group: {path}" for path in GROUPS.glob("**/nightshift/*-*") if int(path.name.split("-")[0]) in pids
+        ]
+        return problems + [f"left: {path}" for path in self._below(self._tmp)]
 
     @staticmethod
     def _below(folder: Path) -> Sequence[Path]:

@@ -49,8 +49,8 @@ class Terminal:
         while text not in self.seen:
             if not self._read(until - time.monotonic()):
                 raise AssertionError(f"{text!r} was not written; this was: {self.seen!r}")
-        before, found, self.seen = self.seen.partition(text)
-        return before + found
+        before, match, self.seen = self.seen.partition(text)
+        return before + match
 
     def rest(self) -> tuple[int, str]:
         """Wait for the end; the exit code and what was still written."""

@@ -196,12 +196,14 @@ def full_tier(ids: Iterable[str]) -> set[str]:
     ids, tests = list(ids), dict[tuple[str, str], dict[str, list[str]]]()
     for id_ in ids:
         test = id_.partition("[")[0]
-        group = (test.partition("::")[0], _place(test, TESTS))
+        group = (test.partition("::")[0], _find_prefix(test, TESTS))
         tests.setdefault(group, {}).setdefault(test, []).append(id_)
     quick = set[str]()
-    for (_, place), items in tests.items():
-        for test in choose(list(items), TESTS.get(place, EVERY)):
-            quick.update(choose(items[test], ITEMS.get(_place(test, ITEMS), EVERY) if "[" in items[test][0] else EVERY))
+    for (_, prefix), items in tests.items():
+        for test in choose(list(items), TESTS.get(prefix, EVERY)):
+            quick.update(
+                choose(items[test], ITEMS.get(_find_prefix(test, ITEMS), EVERY) if "[" in items[test][0] else EVERY)
+            )
     return set(ids) - quick
 
 
@@ -213,10 +215,10 @@ def full_files() -> frozenset[Path]:
 
 
 def _is_full(file: str) -> bool:
-    of_tests = [number for place, number in TESTS.items() if place.startswith(f"{file}::")]
-    return not ALL and not any([TESTS.get(_place(file, TESTS), EVERY), *of_tests])
+    of_tests = [number for prefix, number in TESTS.items() if prefix.startswith(f"{file}::")]
+    return not ALL and not any([TESTS.get(_find_prefix(file, TESTS), EVERY), *of_tests])
 
 
-def _place(test: str, table: Mapping[str, int]) -> str:
+def _find_prefix(test: str, table: Mapping[str, int]) -> str:
     """Return the longest place of a table that a test is in; empty where there is none."""
-    return max((place for place in table if test.startswith(place)), key=len, default="")
+    return max((prefix for prefix in table if test.startswith(prefix)), key=len, default="")

@@ -50,8 +50,8 @@ def _vocabulary() -> list[tuple[bytes, float, int]]:
     raw = [(f"<0x{byte:02X}>".encode(), 0.0, kinds.BYTE) for byte in range(256)]
     chat = [(b"<|im_start|>", 0.0, kinds.CONTROL), (b"<|im_end|>", 0.0, kinds.CONTROL)]
     letters = ["\u2581", *map(chr, range(33, 127))]
-    plain = [(letter.encode(), -float(rank), kinds.NORMAL) for rank, letter in enumerate(letters)]
-    return [*special, *raw, *chat, *plain]
+    letter_tokens = [(letter.encode(), -float(rank), kinds.NORMAL) for rank, letter in enumerate(letters)]
+    return [*special, *raw, *chat, *letter_tokens]
 
 
 def _add_tokenizer(writer: gguf.GGUFWriter, vocabulary: list[tuple[bytes, float, int]], template: str | None) -> None:

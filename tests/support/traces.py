@@ -18,14 +18,14 @@ from tests.support.supervised import SupervisedDaemon
 class Trace:
     """The traces of a run.
 
-    `facts` must be the same in each run; `asked` and `paid` count requests and stored costs by phase, `told` the lines
-    of the log by kind; `moves` are those of the tasks from status to status.
+    `facts` must be the same in each run; `asked` and `paid` count requests and stored costs by phase, `logged` the
+    lines of the log by kind; `moves` are those of the tasks from status to status.
     """
 
     facts: Mapping[str, Any]
     asked: Counter[str] = field(default_factory=Counter)
     paid: Counter[str] = field(default_factory=Counter)
-    told: Counter[str] = field(default_factory=Counter)
+    logged: Counter[str] = field(default_factory=Counter)
     moves: frozenset[tuple[str, str]] = frozenset()
 
     @property
@@ -75,15 +75,15 @@ def trace(supervised: SupervisedDaemon, ids: Sequence[int], words: str, repo: Pa
     facts["git"] = [_git_facts(repo, id_) for id_ in ids]
     asked = Counter(request.phase for request in supervised.server.requests if words in str(request.messages))
     paid: Counter[str] = Counter()
-    told: Counter[str] = Counter()
+    logged: Counter[str] = Counter()
     moves: set[tuple[str, str]] = set()
     for id_ in ids:
         paid.update(dict(supervised.rows("SELECT phase, COUNT(*) FROM model_stats WHERE task_id = ? GROUP BY 1", id_)))
-        told.update(
+        logged.update(
             dict(supervised.rows("SELECT kind, COUNT(*) FROM execution_logs WHERE task_id = ? GROUP BY 1", id_))
         )
         moves |= set(supervised.rows(MOVES, id_))
-    return Trace(facts=facts, asked=asked, paid=paid, told=told, moves=frozenset(moves))
+    return Trace(facts=facts, asked=asked, paid=paid, logged=logged, moves=frozenset(moves))
 
 
 def generic(row: Sequence[Any]) -> tuple[Any, ...]:
@@ -93,9 +93,9 @@ def generic(row: Sequence[Any]) -> tuple[Any, ...]:
 
 def _git_facts(repo: Path, task_id: int) -> dict[str, Any]:
     """The task's commits by branch, and whether each has its evidence."""
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     if not (repo / ".git").exists():
-        return found
+        return facts
     for ref in git(repo, "for-each-ref", "--format=%(refname)", "refs/heads").splitlines():
         if ref.startswith("refs/heads/agent/") and not ref.startswith(f"refs/heads/agent/{task_id}-"):
             continue
@@ -103,8 +103,8 @@ def _git_facts(repo: Path, task_id: int) -> dict[str, Any]:
         mine = [line.split()[0] for line in log if line.split()[1:] == [str(task_id)]]
         if mine:
             noted = [bool(_note(repo, commit)) for commit in mine]
-            found[re.sub(r"\d+", "N", ref)] = (len(mine), all(noted))
-    return found
+            facts[re.sub(r"\d+", "N", ref)] = (len(mine), all(noted))
+    return facts
 
 
 def _note(repo: Path, commit: str) -> str:

@@ -73,13 +73,13 @@ class Site:
         number = self.store.queue.submit(spec).result().task_id
         task = self.store.queue.get(number)
         workspace = self.git.open(where, base, number, spec.description, task.created_at)
-        made = self.git.commit(workspace, workspace.base, change, _message(number))
-        assert made
+        commit = self.git.commit(workspace, workspace.base, change, _message(number))
+        assert commit
         if integrated:
-            assert self.git.advance(workspace, made, workspace.base)
+            assert self.git.advance(workspace, commit, workspace.base)
         entry = Entry(
-            task_id=number, attempt=1, repo=str(workspace.repo), branch=made.branch, commit=made.id, base=made.parent,
-            subject=f"Task {number}", label="tests_passed", integrated=integrated,
+            task_id=number, attempt=1, repo=str(workspace.repo), branch=commit.branch, commit=commit.id,
+            base=commit.parent, subject=f"Task {number}", label="tests_passed", integrated=integrated,
             target=((workspace.target or "") if integrated else "") if target is None else target,
         )  # fmt: skip
         self.store.state.record_commit(entry).result()

@@ -21,10 +21,10 @@ class _Selector(selectors.DefaultSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
             raise AssertionError("waits for ever")
-        found: list[tuple[selectors.SelectorKey, int]] = super().select(0)
-        if not found:
+        ready: list[tuple[selectors.SelectorKey, int]] = super().select(0)
+        if not ready:
             self.now_s += timeout
-        return found
+        return ready
 
 
 class _Loop(asyncio.SelectorEventLoop):

@@ -56,7 +56,7 @@ class Dialect(Protocol):
 
     def turns(self, body: Mapping[str, Any]) -> list[dict[str, Any]]: ...
     def tools(self, body: Mapping[str, Any]) -> list[dict[str, Any]]: ...
-    def whole(self, answer: Answer) -> dict[str, Any]: ...
+    def full_response(self, answer: Answer) -> dict[str, Any]: ...
     def events(self, answer: Answer, body: Mapping[str, Any], chunk_words: int) -> list[bytes]: ...
     def error(self, status: int, message: str, code: str) -> dict[str, Any]: ...
     def error_event(self, message: str) -> bytes: ...
@@ -82,7 +82,7 @@ def _functions(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{name: tool["function"].get(name) for name in names} for tool in body.get("tools") or []]
 
 
-def _plain(content: object) -> str:
+def _read_text(content: object) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
@@ -93,7 +93,7 @@ def _turns(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Turns of OpenAI and Ollama."""
     turns = []
     for message in messages:
-        turn: dict[str, Any] = {"role": str(message.get("role")), "content": _plain(message.get("content"))}
+        turn: dict[str, Any] = {"role": str(message.get("role")), "content": _read_text(message.get("content"))}
         if calls := message.get("tool_calls"):
             named = [(call["function"], call.get("id", "")) for call in calls]
             turn["calls"] = [_neutral(function["name"], function["arguments"], call_id) for function, call_id in named]
@@ -144,7 +144,7 @@ class OpenAI:
     def _finish(self, answer: Answer) -> str:
         return self.finishes.get(answer.reply.finish, answer.reply.finish)
 
-    def whole(self, answer: Answer) -> dict[str, Any]:
+    def full_response(self, answer: Answer) -> dict[str, Any]:
         message = {"role": "assistant", "content": answer.reply.text}
         if answer.reply.thinking:
             message["reasoning_content"] = answer.reply.thinking
@@ -183,7 +183,7 @@ class Anthropic:
     finishes: Mapping[str, str] = {"stop": "end_turn", "length": "max_tokens", "tool": "tool_use", "filter": "refusal"}
 
     def turns(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
-        system = [{"role": "system", "content": _plain(body["system"])}] if body.get("system") else []
+        system = [{"role": "system", "content": _read_text(body["system"])}] if body.get("system") else []
         turns = [turn for message in body.get("messages") or [] for turn in self._turns_of(message)]
         return [*system, *turns]
 
@@ -193,11 +193,11 @@ class Anthropic:
         blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
         for block in blocks:
             if block["type"] == "tool_result":
-                yield {"role": "tool", "content": _plain(block["content"]), "call_id": block["tool_use_id"]}
+                yield {"role": "tool", "content": _read_text(block["content"]), "call_id": block["tool_use_id"]}
         texts = [block for block in blocks if block["type"] == "text"]
         calls = [_neutral(b["name"], b["input"], b["id"]) for b in blocks if b["type"] == "tool_use"]
         if texts or calls:
-            yield {"role": message["role"], "content": _plain(texts), **({"calls": calls} if calls else {})}
+            yield {"role": message["role"], "content": _read_text(texts), **({"calls": calls} if calls else {})}
 
     def tools(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         return [
@@ -220,7 +220,7 @@ class Anthropic:
         thought = {"type": "thinking", "thinking": answer.reply.thinking, "signature": SIGNATURE}
         return [*([thought] if answer.reply.thinking else []), {"type": "text", "text": answer.reply.text}, *tools]
 
-    def whole(self, answer: Answer) -> dict[str, Any]:
+    def full_response(self, answer: Answer) -> dict[str, Any]:
         stop = self.finishes[answer.reply.finish]
         blocks = [{**b, "input": json.loads(b["input"])} if "input" in b else b for b in self._blocks(answer)]
         return self._message(answer, blocks, stop, answer.tokens_out)
@@ -293,7 +293,7 @@ class Ollama:
         calls = [{"function": {"name": name, "arguments": json.loads(given)}} for name, given in answer.reply.calls]
         return {"tool_calls": calls} if calls else {}
 
-    def whole(self, answer: Answer) -> dict[str, Any]:
+    def full_response(self, answer: Answer) -> dict[str, Any]:
         return self._part(answer, answer.reply.text, **self._tools(answer)) | self._end(answer)
 
     def events(self, answer: Answer, body: Mapping[str, Any], chunk_words: int) -> list[bytes]:
@@ -330,10 +330,10 @@ class Responses:
                     turns.append({"role": "assistant", "content": ""})
                 turns[-1].setdefault("calls", []).append(call)
             elif kind == "function_call_output":
-                turns.append({"role": "tool", "content": _plain(item["output"]), "call_id": item["call_id"]})
+                turns.append({"role": "tool", "content": _read_text(item["output"]), "call_id": item["call_id"]})
             elif kind == "message":
                 role = "system" if item["role"] == "developer" else item["role"]
-                turns.append({"role": role, "content": _plain(item["content"])})
+                turns.append({"role": role, "content": _read_text(item["content"])})
         return turns
 
     def tools(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -351,14 +351,14 @@ class Responses:
             "status": "completed",
         }
         part = {"type": "output_text", "text": reply.text, "annotations": [], "logprobs": []}
-        said = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
+        message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
         calls = [
             {"type": "function_call", "id": f"fc_{i}", "call_id": f"call_{i}", "name": name, "arguments": given,
              "status": "completed"} for i, (name, given) in enumerate(reply.calls)
         ]  # fmt: skip
-        return [*([thought] if reply.thinking else []), *([said] if reply.text or not calls else []), *calls]
+        return [*([thought] if reply.thinking else []), *([message] if reply.text or not calls else []), *calls]
 
-    def whole(self, answer: Answer, status: str = "") -> dict[str, Any]:
+    def full_response(self, answer: Answer, status: str = "") -> dict[str, Any]:
         reply = answer.reply
         cut = {"length": "max_output_tokens", "filter": "content_filter"}.get(reply.finish)
         usage = {
@@ -380,7 +380,7 @@ class Responses:
         return [_sse({"sequence_number": n, **event}, event["type"]) for n, event in numbered]
 
     def _events(self, answer: Answer, chunk_words: int) -> Iterator[dict[str, Any]]:
-        yield {"type": "response.created", "response": self.whole(answer, "in_progress")}
+        yield {"type": "response.created", "response": self.full_response(answer, "in_progress")}
         for index, item in enumerate(self._items(answer)):
             where = {"item_id": item["id"], "output_index": index}
             empty: dict[str, Any] = (
@@ -401,7 +401,7 @@ class Responses:
                 ended = {"arguments": item["arguments"], "name": item["name"]}
                 yield {"type": "response.function_call_arguments.done", **where, **ended}
             yield {"type": "response.output_item.done", "output_index": index, "item": item}
-        end = self.whole(answer)
+        end = self.full_response(answer)
         yield {"type": f"response.{end['status']}", "response": end}
 
     def error(self, status: int, message: str, code: str) -> dict[str, Any]:
@@ -421,7 +421,7 @@ class Gemini:
 
     def turns(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         system = body.get("systemInstruction") or {}
-        turns = [{"role": "system", "content": _plain(system.get("parts"))}] if system else []
+        turns = [{"role": "system", "content": _read_text(system.get("parts"))}] if system else []
         for content in body.get("contents") or []:
             role = "assistant" if content.get("role") == "model" else "user"
             results = [part["functionResponse"] for part in content["parts"] if "functionResponse" in part]
@@ -435,14 +435,21 @@ class Gemini:
             ]  # fmt: skip
             texts = [part for part in content["parts"] if "text" in part and not part.get("thought")]
             if texts or calls:
-                made: dict[str, Any] = {"calls": calls} if calls else {}
-                turns.append({"role": role, "content": _plain(texts), **made})
+                call_fields: dict[str, Any] = {"calls": calls} if calls else {}
+                turns.append({"role": role, "content": _read_text(texts), **call_fields})
         return turns
 
     def tools(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
-        offered = [one for tool in body.get("tools") or [] for one in tool.get("functionDeclarations") or []]
+        offered = [
+            declaration for tool in body.get("tools") or [] for declaration in tool.get("functionDeclarations") or []
+        ]
         return [
-            {"name": one["name"], "description": one.get("description"), "parameters": _schema(one)} for one in offered
+            {
+                "name": declaration["name"],
+                "description": declaration.get("description"),
+                "parameters": _schema(declaration),
+            }
+            for declaration in offered
         ]
 
     def _part(self, answer: Answer, parts: list[dict[str, Any]], finish: str | None = None) -> dict[str, Any]:
@@ -461,7 +468,7 @@ class Gemini:
             call = {"functionCall": {"id": f"call_{number}", "name": name, "args": _arguments(given)}}
             yield {**call, **(proof if reply.thinking and not number else {})}
 
-    def whole(self, answer: Answer) -> dict[str, Any]:
+    def full_response(self, answer: Answer) -> dict[str, Any]:
         return self._part(answer, list(self._parts(answer, 10**6)), self.finishes[answer.reply.finish])
 
     def events(self, answer: Answer, body: Mapping[str, Any], chunk_words: int) -> list[bytes]:

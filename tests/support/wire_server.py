@@ -358,7 +358,7 @@ class WireServer:
     ) -> web.StreamResponse:
         broken_off = kind in ("stall", "hold", "cut", "quiet", "error_event", "drip")
         if not record.body.get("stream", record.api == "ollama"):
-            return await _reset(request) if broken_off else web.json_response(dialect.whole(answer))
+            return await _reset(request) if broken_off else web.json_response(dialect.full_response(answer))
         response = web.StreamResponse(headers={"Content-Type": dialect.content_type})
         response.enable_chunked_encoding()
         await response.prepare(request)
@@ -391,8 +391,8 @@ class WireServer:
 
 def _phase(turns: Sequence[Mapping[str, str]]) -> str:
     head = next((turn["content"] for turn in turns if turn["role"] in ("system", "developer")), "")
-    found = re.match(r"\s*Phase:\s*([A-Z_]+)", head)
-    return found.group(1) if found else ""
+    match = re.match(r"\s*Phase:\s*([A-Z_]+)", head)
+    return match.group(1) if match else ""
 
 
 def _keys_of(request: web.Request) -> set[str]:

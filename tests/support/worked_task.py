@@ -22,19 +22,19 @@ RIGHT = "def add(a, b):\n    return a + b\n"
 TESTS = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
 
 
-def verdict(passed: bool, said: str = "") -> Verdict:
+def verdict(passed: bool, suffix: str = "") -> Verdict:
     result = Result.PASSED if passed else Result.FAILED
     failure = Failure(
         id="test_calc.py::test_add",
         kind="AssertionError",
-        message=f"assert -1 == 5\n  where -1 = add(2, 3){said}",
+        message=f"assert -1 == 5\n  where -1 = add(2, 3){suffix}",
         frame="test_calc.py:5 in test_add",
-        excerpt=f"    assert add(2, 3) == 5{said}",
-        output=said,
+        excerpt=f"    assert add(2, 3) == 5{suffix}",
+        output=suffix,
     )
     return Verdict(
         passed=passed,
-        reason=("2 of 2 tests passed" if passed else "1 of 2 tests failed") + said,
+        reason=("2 of 2 tests passed" if passed else "1 of 2 tests failed") + suffix,
         evidence=Evidence(tree="ab" * 20, sandbox="bubblewrap", label=Label.TESTS_PASSED, ids=("a", "b"), twins=2),
         results=(CaseResult(id="test_calc.py::test_add", result=result), CaseResult(id="b", result=Result.PASSED)),
         failures=() if passed else (failure,),
@@ -42,13 +42,13 @@ def verdict(passed: bool, said: str = "") -> Verdict:
     )
 
 
-def read_held(said: str = "") -> dict[str, object]:
+def read_held(suffix: str = "") -> dict[str, object]:
     """The content of a prompt, as a step tells it."""
     return {
-        "call": 0, "tokens": 1234, "limit": 24000, "sections": [["Instructions", 900], [f"The task{said}", 334]],
-        "whole": [f"calc.py{said}"], "whole_count": 1, "outlined": [], "outlined_count": 0,
-        "named": [f"long{n}.py{said}" for n in range(3)], "named_count": 45, "left_out": 4952,
-        "lessons": [7], "shortened": [f"The task{said}"], "omitted": [f"The plan{said}"],
+        "call": 0, "tokens": 1234, "limit": 24000, "sections": [["Instructions", 900], [f"The task{suffix}", 334]],
+        "whole": [f"calc.py{suffix}"], "whole_count": 1, "outlined": [], "outlined_count": 0,
+        "named": [f"long{n}.py{suffix}" for n in range(3)], "named_count": 45, "left_out": 4952,
+        "lessons": [7], "shortened": [f"The task{suffix}"], "omitted": [f"The plan{suffix}"],
     }  # fmt: skip
 
 
@@ -57,9 +57,9 @@ def submit(context: AppContext, description: str, **fields: object) -> int:
 
 
 def work_on(
-    context: AppContext, *, passes: bool = True, reply: str = RIGHT, said: str = "", base: str = "c0ffee" * 6
+    context: AppContext, *, passes: bool = True, reply: str = RIGHT, suffix: str = "", base: str = "c0ffee" * 6
 ) -> Task:
-    """Claim the next task, write what two tries leave behind, and end it; `said` is added to every text."""
+    """Claim the next task, write what two tries leave behind, and end it; `suffix` is added to every text."""
     task = context.queue.claim("worker-1").result()
     assert task is not None
     work = AttemptState(phase=Phase.PLANNING, base=base, attempt=task.attempt)
@@ -72,20 +72,20 @@ def work_on(
         (Phase.TESTING, Outcome.OK if passes else Outcome.REDO, 2, "2 of 2 tests passed.", None),
     ]
     for number, (phase, outcome, iteration, note, code) in enumerate(script):
-        judged = verdict(passes and iteration == 2, said) if phase is Phase.TESTING else work.verdict
+        judged = verdict(passes and iteration == 2, suffix) if phase is Phase.TESTING else work.verdict
         change = {"calc.py": code} if code else work.change
         work = replace(work, phase=phase, step_no=number, iteration=iteration, change=change, verdict=judged)
         if phase is not Phase.TESTING:
             _ask(context, task, work, reply if code else f"Thinking about {note}")
-        if code and said:
-            _call_tool(context, task, work, said)
+        if code and suffix:
+            _call_tool(context, task, work, suffix)
         done = replace(work, step_no=number + 1)
-        step = Step(phase=phase, outcome=outcome, state=done, note=note + said, data={"prompts": [read_held(said)]})
+        step = Step(phase=phase, outcome=outcome, state=done, note=note + suffix, data={"prompts": [read_held(suffix)]})
         context.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=1.25).result()
     ending, reason = (Ending.COMMITTED, "") if passes else (Ending.STUCK, "the same test failed three times")
     spent = Spent(model_calls=4, tokens_in=4800, tokens_out=920, model_s=6.2, suite_s=0.8)
     return context.queue.finish(
-        task.id, task.fence, ending, reason=reason + said, commit="3f2a9c1d" * 5 if passes else None,
+        task.id, task.fence, ending, reason=reason + suffix, commit="3f2a9c1d" * 5 if passes else None,
         branch=f"agent/{task.id}-calc" if passes else None, iterations=2, spent=spent,
     ).result()  # fmt: skip
 
@@ -103,12 +103,12 @@ def _ask(context: AppContext, task: Task, work: AttemptState, text: str) -> None
     context.steps.save_reply(request, completion).result()
 
 
-def _call_tool(context: AppContext, task: Task, work: AttemptState, said: str) -> None:
+def _call_tool(context: AppContext, task: Task, work: AttemptState, suffix: str) -> None:
     """Store an edit whose every text is this one."""
-    place = ToolPlace(task_id=task.id, attempt=task.attempt, step_no=work.step_no, call_no=0, seq=0)
-    arguments = json.dumps({"path": said, "old": said, "new": f"{said} {said}", said: said})
-    record = ToolRecord(name="edit", arguments=arguments, text=said, ok=False, change={said: said})
-    ToolStore(context.database, context.events, mask=context.mask).save(place, task.fence, record).result()
+    tool_place = ToolPlace(task_id=task.id, attempt=task.attempt, step_no=work.step_no, call_no=0, seq=0)
+    arguments = json.dumps({"path": suffix, "old": suffix, "new": f"{suffix} {suffix}", suffix: suffix})
+    record = ToolRecord(name="edit", arguments=arguments, text=suffix, ok=False, change={suffix: suffix})
+    ToolStore(context.database, context.events, mask=context.mask).save(tool_place, task.fence, record).result()
 
 
 def claim(context: AppContext) -> Task:

@@ -35,9 +35,9 @@ def lines(*events: object) -> str:
 
 
 def take(events: str) -> Answer:
-    found = read(result(sign(events)), KEY)
-    assert found is not None
-    return found
+    answer = read(result(sign(events)), KEY)
+    assert answer is not None
+    return answer
 
 
 def test_a_signed_answer_is_read() -> None:
@@ -76,9 +76,9 @@ def test_no_stream_of_events_breaks_the_reader(events: list[str]) -> None:
 
 def test_only_lines_with_the_secret_count() -> None:
     text = "".join(f"secret{line}\n" for line in lines(*GOOD).splitlines())
-    found = read(result(sign(text)), KEY, "secret")
-    assert found is not None
-    assert (found.session.tests[0].result, found.session.garbled) == (Result.PASSED, False)
+    answer = read(result(sign(text)), KEY, "secret")
+    assert answer is not None
+    assert (answer.session.tests[0].result, answer.session.garbled) == (Result.PASSED, False)
     forged = read(result(sign(text + lines(GOOD[1]))), KEY, "secret")
     assert forged is not None
     assert (len(forged.session.tests), forged.session.garbled) == (1, True)

@@ -49,7 +49,7 @@ class Noted:
 
     sandbox: Sandbox
     busy: int = 0
-    told: list[list[str]] = field(default_factory=list)
+    file_lists: list[list[str]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -57,9 +57,9 @@ class Noted:
 
     async def run(self, job: SandboxJob) -> SandboxResult:
         length, _, rest = job.stdin.partition(b"\n")
-        told = json.loads(rest[: int(length)])
-        self.told.append(told["session"]["files"])
-        if self.busy and not told["must_fail"]:
+        request = json.loads(rest[: int(length)])
+        self.file_lists.append(request["session"]["files"])
+        if self.busy and not request["must_fail"]:
             self.busy -= 1
             job = replace(job, stdin=job.stdin.replace(b"BUSY = 0", b"BUSY = 1"))
         return await self.sandbox.run(job)
@@ -75,16 +75,16 @@ async def judge_change(box: Noted, folder: Path, app: str, base: dict[str, str] 
     runner = SuiteRunner(
         box, runtime(), emit=lambda _: None, staging_dir=folder / "staging", baselines=folder / "baselines.json"
     )
-    told = {"given": GIVEN, "regression": tuple(p for p in tree if p.startswith("tests/")), **more}
-    limits = told.pop("limits", RunLimits(cpu_s=10))
-    return await runner.judge(SuiteJob(base=TextTree(tree), change={"app.py": app}, limits=limits, **told))
+    job_fields = {"given": GIVEN, "regression": tuple(p for p in tree if p.startswith("tests/")), **more}
+    limits = job_fields.pop("limits", RunLimits(cpu_s=10))
+    return await runner.judge(SuiteJob(base=TextTree(tree), change={"app.py": app}, limits=limits, **job_fields))
 
 
 def of_base(box: Noted) -> list[list[str]]:
     """The runs that had no tests of the task, without their canaries."""
     return [
         [path for path in files if path in SUITE]
-        for files in box.told
+        for files in box.file_lists
         if not files[0].startswith("tests/test_") or files[0] in SUITE
     ]
 
@@ -195,7 +195,7 @@ async def test_a_given_test_that_the_settings_leave_out_makes_the_change_doubtfu
     }
     verdict = await judge_change(box, folder, APP, given=given)
     assert verdict.doubt
-    assert FindingKind.GIVEN_IDLE in {one.kind for one in verdict.findings}
+    assert FindingKind.GIVEN_IDLE in {finding.kind for finding in verdict.findings}
 
 
 async def test_of_a_long_suite_the_one_test_that_floods_is_named(box: Noted, folder: Path) -> None:
@@ -215,9 +215,9 @@ async def test_of_a_long_suite_the_one_test_that_floods_is_named(box: Noted, fol
 async def test_what_is_kept_is_bounded_and_may_be_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(baseline, "MOST", 2)
     path, run = tmp_path / "kept.json", NativeRun(tests=(CaseResult(id="t.py::a", result=Result.FAILED),), exit_code=1)
-    known = Baselines(path)
+    baselines = Baselines(path)
     for key in "123":
-        await known.learn(key, run)
+        await baselines.learn(key, run)
     assert [Baselines(path).get(key) for key in "123"] == [None, run, run]
     path.write_text("[1, {")
     assert Baselines(path).get("3") is None

@@ -23,7 +23,7 @@ TREE = {
 
 def faults(text: str, path: str = "README.md", tree: dict[str, str] | None = None) -> list[str]:
     files = {**(TREE if tree is None else tree), path: text}
-    return [f"{one.line}: {one.message}" for one in findings(path, text, Files(files, files.get))]
+    return [f"{finding.line}: {finding.message}" for finding in findings(path, text, Files(files, files.get))]
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def faults(text: str, path: str = "README.md", tree: dict[str, str] | None = Non
     ],
 )
 def test_what_the_tree_contradicts_is_found_with_its_line(text: str, fault: str) -> None:
-    (found,) = faults(text)
-    assert found.startswith(fault)
+    (sentence,) = faults(text)
+    assert sentence.startswith(fault)
 
 
 @pytest.mark.parametrize(
@@ -176,11 +176,11 @@ async def test_what_an_example_shows_must_be_so(judge: Judge) -> None:
     for verdict in verdicts:
         assert not verdict.passed
         assert [failure.id for failure in verdict.failures] == ["README.md:3"], verdict.reason
-    said = [verdict.failures[0].message for verdict in verdicts]
-    assert "cannot import name 'totl'" in said[0]
-    assert "unexpected keyword argument 'currency'" in said[2]
-    assert "`total([1])` gives 1, and not 2" in said[4]
-    assert "marked as Python and is none" in said[6]
+    messages = [verdict.failures[0].message for verdict in verdicts]
+    assert "cannot import name 'totl'" in messages[0]
+    assert "unexpected keyword argument 'currency'" in messages[2]
+    assert "`total([1])` gives 1, and not 2" in messages[4]
+    assert "marked as Python and is none" in messages[6]
 
 
 async def test_only_what_the_change_brought_is_held_against_it(judge: Judge) -> None:

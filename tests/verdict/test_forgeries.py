@@ -50,9 +50,9 @@ def only(solution: str, *, fools: bool | None = True) -> Forgery:
     return Forgery({"solution.py": solution}, fools)
 
 
-def with_file(path: str, text: str, *, fools: bool = True, **kept: str) -> Forgery:
+def with_file(path: str, text: str, *, fools: bool = True, **module_texts: str) -> Forgery:
     """A wrong answer with a file that must be dropped, and modules that may stay."""
-    modules = {f"{name}.py": content for name, content in kept.items()}
+    modules = {f"{name}.py": content for name, content in module_texts.items()}
     return Forgery({"solution.py": WRONG, path: text, **modules}, fools, frozenset({path}))
 
 
@@ -265,7 +265,7 @@ async def test_must_fail_copies_notice_a_forgery_whose_checks_cannot_be_replayed
     forged, honest = await asyncio.gather(
         judge(FORGERIES[name].files, given), judge({"solution.py": "def add(a, b):\n    return a + b\n"}, given)
     )
-    assert FindingKind.COPY in {one.kind for one in forged.findings}
+    assert FindingKind.COPY in {finding.kind for finding in forged.findings}
     assert not forged.passed or forged.doubt
     assert honest.passed, honest.reason
     assert honest.evidence.twins == 3

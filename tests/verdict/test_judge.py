@@ -121,23 +121,23 @@ ROWS = {
 @pytest.mark.parametrize("name", ROWS)
 def test_each_row_of_the_table(name: str) -> None:
     row = ROWS[name]
-    told = judge(row.native, row.base, row.findings, brought=row.brought)
-    assert told.passed is (row.label is not None), told.reason
-    assert row.label in {None, told.label}
-    assert bool(told.asks) is row.asks
-    assert row.says in told.reason
-    assert told.findings == row.findings
+    judgement = judge(row.native, row.base, row.findings, brought=row.brought)
+    assert judgement.passed is (row.label is not None), judgement.reason
+    assert row.label in {None, judgement.label}
+    assert bool(judgement.asks) is row.asks
+    assert row.says in judgement.reason
+    assert judgement.findings == row.findings
 
 
 def test_every_finding_has_a_row() -> None:
-    assert {one.kind for row in ROWS.values() for one in row.findings} == set(FindingKind)
+    assert {finding.kind for row in ROWS.values() for finding in row.findings} == set(FindingKind)
 
 
 def test_a_refusal_goes_before_a_doubt() -> None:
     doubt, refusal = find(FindingKind.SEAL, Control.BASE), find(FindingKind.LOST, Control.BASE)
-    told = judge(GOOD, GOOD, (doubt, refusal))
-    assert not told.passed
-    assert told.findings == (doubt, refusal)
+    judgement = judge(GOOD, GOOD, (doubt, refusal))
+    assert not judgement.passed
+    assert judgement.findings == (doubt, refusal)
 
 
 def test_what_failed_before_is_named_for_the_owner() -> None:

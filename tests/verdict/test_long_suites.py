@@ -42,7 +42,7 @@ class Noted:
     """The real sandbox, with a note of the files of the base's tests in each run."""
 
     sandbox: Sandbox
-    told: list[list[str]] = field(default_factory=list)
+    file_lists: list[list[str]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -51,7 +51,7 @@ class Noted:
     async def run(self, job: SandboxJob) -> SandboxResult:
         length, _, rest = job.stdin.partition(b"\n")
         files = json.loads(rest[: int(length)])["session"]["files"]
-        self.told.append([path for path in files if path in BASE])
+        self.file_lists.append([path for path in files if path in BASE])
         return await self.sandbox.run(job)
 
 
@@ -75,7 +75,7 @@ async def test_what_one_run_has_no_time_for_runs_in_further_ones(box: Noted, fol
     assert verdict.reason == "13 tests passed"
     assert len(verdict.results) == len({case.id for case in verdict.results}) == 13
     assert set(verdict.evidence.suites) == {*FILES, *GIVEN}
-    of_base = [files for files in box.told if files]
+    of_base = [files for files in box.file_lists if files]
     assert of_base[0] == list(FILES)
     assert len(of_base) > 1
     assert all(set(later) < set(earlier) for earlier, later in pairwise(of_base))

@@ -56,15 +56,15 @@ def stories(after: str, before: str | None = None) -> list[str]:
     ],
 )
 def test_each_place_is_broken_in_the_ways_that_fit(line: str, faults: list[str]) -> None:
-    found = stories(f"def f(a, b, c):\n    {line}\n")
-    assert sorted(found) == sorted(faults)
+    sentences = stories(f"def f(a, b, c):\n    {line}\n")
+    assert sorted(sentences) == sorted(faults)
 
 
 def test_every_mutant_is_python_and_another_program() -> None:
     text = "def f(a):\n    if a > 1: return a * 2\n    return [x for x in range(a) if x % 2 == 0][1:a]\n"
-    found = make(text)
-    assert len({mutant.text for mutant in found}) == len(found) > 8
-    assert all(ast.dump(ast.parse(mutant.text)) != ast.dump(ast.parse(text)) for mutant in found)
+    mutants = make(text)
+    assert len({mutant.text for mutant in mutants}) == len(mutants) > 8
+    assert all(ast.dump(ast.parse(mutant.text)) != ast.dump(ast.parse(text)) for mutant in mutants)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_every_mutant_is_python_and_another_program() -> None:
      set(), {1, 2}, frozenset({3}), [[]], ({},), object()],
 )  # fmt: skip
 def test_another_value_is_another_one_of_the_same_type(value: object) -> None:
-    (mutant,) = [one for one in make("def f(a):\n    return a\n") if "another" in one.now]
+    (mutant,) = [candidate for candidate in make("def f(a):\n    return a\n") if "another" in candidate.now]
     space: dict[str, object] = {}
     exec(mutant.text, space)
     other = space["f"](value)  # type: ignore[operator]
@@ -104,9 +104,9 @@ def test_functions_and_kinds_take_turns_and_what_rarely_shows_comes_last() -> No
 
 
 def test_what_may_run_for_ever_is_tried_late() -> None:
-    found = make("def f(n):\n    i = 0\n    while i < n:\n        i += 1\n    return i\n")
-    assert found[0].was == "i"
-    assert [m.was for m in found].index("i += 1") > 1
+    mutants = make("def f(n):\n    i = 0\n    while i < n:\n        i += 1\n    return i\n")
+    assert mutants[0].was == "i"
+    assert [m.was for m in mutants].index("i += 1") > 1
 
 
 def test_files_that_are_no_python_or_hold_no_function_have_no_mutants() -> None:
@@ -121,7 +121,11 @@ def test_files_that_are_no_python_or_hold_no_function_have_no_mutants() -> None:
 
 
 def test_a_story_tells_place_and_fault() -> None:
-    (mutant,) = [one for one in make("class A:\n    def f(self, x):\n        return x < 1\n") if "<=" in one.now]
+    (mutant,) = [
+        candidate
+        for candidate in make("class A:\n    def f(self, x):\n        return x < 1\n")
+        if "<=" in candidate.now
+    ]
     assert mutant.story == "`x < 1` in A.f (a.py:3) becomes `x <= 1`"
 
 
@@ -183,12 +187,14 @@ async def test_evidence_names_the_faults_that_no_test_notices(judge: Judge) -> N
     assert " of 4 mutants killed; no test notices when `" in note
     tried = verdict.evidence.mutants
     assert len(tried) == 4
-    assert {one.path for one in tried} == {"clamp.py"}
-    assert all(one.what.startswith("`") and f"(clamp.py:{one.line})" in one.what for one in tried)
-    assert note.startswith(f"{sum(one.noticed for one in tried)} of 4 ")
-    assert all(one.what in note for one in tried if not one.noticed)
-    assert {one.by for one in tried if one.noticed} == {"test_clamp.py::test_low"}, "and which test notices the others"
-    assert {one.by for one in tried if not one.noticed} == {""}
+    assert {mutant.path for mutant in tried} == {"clamp.py"}
+    assert all(mutant.what.startswith("`") and f"(clamp.py:{mutant.line})" in mutant.what for mutant in tried)
+    assert note.startswith(f"{sum(mutant.noticed for mutant in tried)} of 4 ")
+    assert all(mutant.what in note for mutant in tried if not mutant.noticed)
+    assert {mutant.by for mutant in tried if mutant.noticed} == {"test_clamp.py::test_low"}, (
+        "and which test notices the others"
+    )
+    assert {mutant.by for mutant in tried if not mutant.noticed} == {""}
 
 
 async def test_only_own_tests_are_measured_and_those_proven_before_are_not(judge: Judge) -> None:
@@ -225,8 +231,8 @@ def test_of_a_long_file_only_the_mutants_that_are_tried_are_made() -> None:
     compiled = list[object]()
     sys.setprofile(lambda _frame, event, called: compiled.append(1) if (event, called) == ("c_call", compile) else None)
     try:
-        found = make(text, most=4)
+        mutants = make(text, most=4)
     finally:
         sys.setprofile(None)
-    assert len(found) == 4
+    assert len(mutants) == 4
     assert len(compiled) < 10  # the file itself, and each mutant once

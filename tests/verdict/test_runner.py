@@ -33,9 +33,9 @@ async def test_a_right_answer_passes_with_its_evidence(judge: Judge) -> None:
     assert (evidence.label, evidence.sandbox, evidence.twins) == (Label.TESTS_PASSED, "bubblewrap", 2)
     assert len(evidence.tree) == 64
     assert evidence.notes == ()
-    told = judge.events[-1]
-    assert told.kind is Kind.SUITE_JUDGED
-    assert told.data["counts"] == {"passed": 2}
+    event = judge.events[-1]
+    assert event.kind is Kind.SUITE_JUDGED
+    assert event.data["counts"] == {"passed": 2}
 
 
 async def test_a_wrong_answer_fails_with_the_difference_and_the_place(judge: Judge) -> None:
@@ -554,9 +554,9 @@ async def test_a_command_takes_the_tests_that_pytest_takes_by_itself(judge: Judg
         **dict.fromkeys(("bench/test_a.py", "tests/later/test_b.py", "tests/test_slow.py"), fails),
         **dict.fromkeys(("tests/test_newer.py", "tests/newer/test_c.py"), fails),
     }  # fmt: skip
-    whole = await judge({"a.py": ""}, base=base, command=("pytest",))
-    assert whole.passed, f"{whole.reason} {whole.failures}"
-    assert results(whole) == {"tests/test_now.py::test_it": "passed"}
+    verdict = await judge({"a.py": ""}, base=base, command=("pytest",))
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+    assert results(verdict) == {"tests/test_now.py::test_it": "passed"}
     touched = ("bench/test_a.py", "tests/later/test_b.py", "tests/test_now.py", "tests/test_newer.py")
     held = await judge({"a.py": ""}, {"tests/test_given.py": passes}, base, regression=touched)
     assert held.passed, f"{held.reason} {held.failures}"
@@ -568,8 +568,8 @@ async def test_the_mark_of_a_plugin_that_is_not_loaded_ends_no_suite(judge: Judg
         "conftest.py": "import pytest\n\n\ndef pytest_collection_modifyitems(items):\n    for item in items:\n"
         "        item.add_marker(pytest.mark.no_cover)\n",
     }
-    known = await judge(ADD, GIVEN, base)
-    assert known.passed, f"{known.reason} {known.failures}"
+    verdict = await judge(ADD, GIVEN, base)
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     typo = await judge(ADD, GIVEN, {**base, "conftest.py": base["conftest.py"].replace("no_cover", "no_covre")})
     assert "Unknown pytest.mark.no_covre" in typo.reason
 
@@ -579,10 +579,10 @@ async def test_only_the_closure_is_staged_where_that_is_enough(judge: Judge) -> 
         return await judge({"solution.py": solution}, GIVEN, {"other.py": other}, whole_tree=False)
 
     reading = "import glob\n" + ADD["solution.py"]
-    one, two, dynamic = await asyncio.gather(run("a = 1\n"), run("a = 2\n"), run("a = 2\n", reading))
-    assert {one.passed, two.passed, dynamic.passed} == {True}
-    assert not one.evidence.complete
-    assert one.evidence.tree == two.evidence.tree, "a file that no test can see does not matter"
+    first, second, dynamic = await asyncio.gather(run("a = 1\n"), run("a = 2\n"), run("a = 2\n", reading))
+    assert {first.passed, second.passed, dynamic.passed} == {True}
+    assert not first.evidence.complete
+    assert first.evidence.tree == second.evidence.tree, "a file that no test can see does not matter"
     assert dynamic.evidence.complete, "a file that lists folders may see everything"
 
 
@@ -595,13 +595,13 @@ async def test_removed_files_are_gone_and_sources_below_src_are_found(judge: Jud
     )
     change = {"src/pkg/new.py": "ONE = 1\n", "src/pkg/old.py": None, "data/old.txt": None}
     left = {path: text for path, text in base.items() if path not in change}
-    whole, closure, without = await asyncio.gather(
+    verdict, closure, without = await asyncio.gather(
         judge(change, {"tests/test_it.py": text}, base),
         judge(change, {"tests/test_it.py": text}, base, whole_tree=False),
         judge({"src/pkg/new.py": "ONE = 1\n"}, {"tests/test_it.py": text}, left),
     )
-    assert whole.evidence.tree == without.evidence.tree, "what is removed was not seen"
-    assert whole.passed, f"{whole.reason} {whole.failures}"
+    assert verdict.evidence.tree == without.evidence.tree, "what is removed was not seen"
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     assert closure.passed, f"{closure.reason} {closure.failures}"
 
 
@@ -617,9 +617,9 @@ TAMPERING = {
 async def test_a_test_file_that_the_run_touches_makes_it_doubtful(how: str, judge: Judge) -> None:
     """Also where all is as it was at the end."""
     text = "from solution import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
-    found = "t = sorted(map(str, __import__('pathlib').Path('tests').glob('*.py')))[0]"
+    search = "t = sorted(map(str, __import__('pathlib').Path('tests').glob('*.py')))[0]"
     verdict = await judge(
-        {"solution.py": f"import os\n{ADD['solution.py']}\n{found}\n{TAMPERING[how]}\n"}, {"tests/test_kept.py": text}
+        {"solution.py": f"import os\n{ADD['solution.py']}\n{search}\n{TAMPERING[how]}\n"}, {"tests/test_kept.py": text}
     )
     assert not verdict.passed or verdict.evidence.label is Label.DOUBTFUL
     assert verdict.reason.endswith("was changed while the tests ran")

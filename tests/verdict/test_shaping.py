@@ -28,9 +28,9 @@ def test_the_last_frame_of_ones_own_is_shown_with_lines_around_it() -> None:
         ("app.py", 2, "f"),
         ("/usr/y.py", 9, "g"),
     )
-    found = shape("boom", frames)
-    assert found.frame == "app.py:2 in f"
-    assert found.excerpt == "     1 def f(n):\n>    2     return 1 / 0\n     3 "
+    shaped = shape("boom", frames)
+    assert shaped.frame == "app.py:2 in f"
+    assert shaped.excerpt == "     1 def f(n):\n>    2     return 1 / 0\n     3 "
     assert shape("boom", frames[:2]).frame == "tests/test_a.py:5 in test_one"
     assert shape("boom", frames[:1]).frame == shape("boom").excerpt == ""
 
@@ -46,11 +46,11 @@ def test_what_changes_from_run_to_run_is_taken_out() -> None:
 
 
 def test_what_comes_from_the_program_is_printable_and_short() -> None:
-    found = shape("\x1b[31mred\x00" + "x" * 10_000, output="\n".join(f"line {n}" for n in range(50)) + "\u202e")
-    assert "\x1b" not in found.message + found.output
-    assert len(found.message) < MAX_LINE + 100
-    assert found.output.split("\n")[0] == "line 30"
-    assert len(found.output.split("\n")) == shaping.MAX_OUTPUT_LINES
+    shaped = shape("\x1b[31mred\x00" + "x" * 10_000, output="\n".join(f"line {n}" for n in range(50)) + "\u202e")
+    assert "\x1b" not in shaped.message + shaped.output
+    assert len(shaped.message) < MAX_LINE + 100
+    assert shaped.output.split("\n")[0] == "line 30"
+    assert len(shaped.output.split("\n")) == shaping.MAX_OUTPUT_LINES
 
 
 def test_errors_of_collection_say_so() -> None:
@@ -65,8 +65,8 @@ def failure(kind: str, frame: str = "", message: str = "") -> Failure:
 
 def test_at_most_ten_distinct_failures_are_kept_and_those_that_hide_others_come_first() -> None:
     many = [failure("AssertionError", f"a.py:{n}") for n in range(12)]
-    kept = shaping.distinct([*many, *many, failure("ModuleNotFoundError"), failure("Timeout")])
-    assert [found.kind for found in kept] == ["ModuleNotFoundError", "Timeout", *["AssertionError"] * 8]
+    failures = shaping.distinct([*many, *many, failure("ModuleNotFoundError"), failure("Timeout")])
+    assert [shaped.kind for shaped in failures] == ["ModuleNotFoundError", "Timeout", *["AssertionError"] * 8]
     same = [failure("KeyError", "a.py:1", message) for message in ("'x'", "'y'")]
     assert len(shaping.distinct(same)) == 1
 

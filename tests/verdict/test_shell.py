@@ -49,9 +49,9 @@ def strong(folder: Path) -> Commands:
 
 
 async def test_output_and_errors_come_back_in_their_order_with_the_status(run: Commands) -> None:
-    found = await run("echo one; echo two >&2; echo three; cd docs; cat b.txt; exit 3")
-    assert (found.output, found.exit_code, found.ended) == ("one\ntwo\nthree\nb\n", 3, Ended.EXITED)
-    assert (found.files, found.dropped) == ({}, {})
+    result = await run("echo one; echo two >&2; echo three; cd docs; cat b.txt; exit 3")
+    assert (result.output, result.exit_code, result.ended) == ("one\ntwo\nthree\nb\n", 3, Ended.EXITED)
+    assert (result.files, result.dropped) == ({}, {})
 
 
 async def test_what_was_done_to_text_files_comes_back(run: Commands) -> None:
@@ -59,31 +59,31 @@ async def test_what_was_done_to_text_files_comes_back(run: Commands) -> None:
         echo 'A = 2' > a.py; rm docs/b.txt; mkdir -p new/deep; printf 'ä\\r\\n' > new/deep/file.txt
         touch docs/c.txt; chmod +x src/lib.py; mv src/lib.py src/moved.py
     """
-    found = await run(command, change={"docs/b.txt": "changed\n", "docs/d.txt": "d\n"}, tests={"test_x.py": "x = 1\n"})
-    assert found.files == {
+    result = await run(command, change={"docs/b.txt": "changed\n", "docs/d.txt": "d\n"}, tests={"test_x.py": "x = 1\n"})
+    assert result.files == {
         "a.py": "A = 2\n", "docs/b.txt": None, "new/deep/file.txt": "ä\r\n",
         "src/lib.py": None, "src/moved.py": "LIB = 1\n",
     }  # fmt: skip
-    assert found.dropped == {}
+    assert result.dropped == {}
 
 
 async def test_a_command_sees_base_change_and_tests_and_no_git(run: Commands) -> None:
     command = "find . -type f | sort; cat a.py; git status >/dev/null 2>&1 || echo none"
-    found = await run(command, change={"a.py": "A = 3\n", "docs/b.txt": None}, tests={"tests/test_a.py": "import a\n"})
-    assert found.output == "./a.py\n./docs/c.txt\n./src/lib.py\n./tests/test_a.py\nA = 3\nnone\n"
+    result = await run(command, change={"a.py": "A = 3\n", "docs/b.txt": None}, tests={"tests/test_a.py": "import a\n"})
+    assert result.output == "./a.py\n./docs/c.txt\n./src/lib.py\n./tests/test_a.py\nA = 3\nnone\n"
 
 
 async def test_files_in_the_place_of_folders_and_folders_in_that_of_files_are_seen(run: Commands) -> None:
-    found = await run("rm -r docs; echo x > docs; rm a.py; mkdir a.py; echo y > a.py/in.txt")
-    assert found.files == {
+    result = await run("rm -r docs; echo x > docs; rm a.py; mkdir a.py; echo y > a.py/in.txt")
+    assert result.files == {
         "a.py": None, "a.py/in.txt": "y\n", "docs": "x\n", "docs/b.txt": None, "docs/c.txt": None,
     }  # fmt: skip
 
 
 async def test_files_and_folders_that_change_places_are_seen(run: Commands) -> None:
     base = {"one/x.txt": "1\n", "two/x.txt": "2\n", "three.txt": "3\n", "four.txt": "4\n"}
-    found = await run("mv one t; mv two one; mv t two; mv three.txt t; mv four.txt three.txt; mv t four.txt", base)
-    assert found.files == {"one/x.txt": "2\n", "two/x.txt": "1\n", "three.txt": "4\n", "four.txt": "3\n"}
+    result = await run("mv one t; mv two one; mv t two; mv three.txt t; mv four.txt three.txt; mv t four.txt", base)
+    assert result.files == {"one/x.txt": "2\n", "two/x.txt": "1\n", "three.txt": "4\n", "four.txt": "3\n"}
 
 
 async def test_by_products_are_passed_over_and_what_does_not_count_is_named(run: Commands) -> None:
@@ -100,9 +100,9 @@ async def test_by_products_are_passed_over_and_what_does_not_count_is_named(run:
         ln -s /etc/passwd link; rm a.py; ln -s docs/b.txt a.py; python -c 'import os; os.mkfifo("pipe")'
         mkdir .git; echo x > .git/config; echo ok > fine.txt
     """
-    found = await run(others)
-    assert found.files == {"binary": "\udcff\udcfe", "fine.txt": "ok\n"}, "bytes of any encoding come back"
-    assert found.dropped == {
+    result = await run(others)
+    assert result.files == {"binary": "\udcff\udcfe", "fine.txt": "ok\n"}, "bytes of any encoding come back"
+    assert result.dropped == {
         ".git": "belongs to git", "a.py": "is a symbolic link",
         "large": "is larger than 1 MB", "link": "is a symbolic link", "pipe": "is no regular file",
         "zero": "is no text",
@@ -115,16 +115,16 @@ async def test_new_files_that_the_repository_ignores_are_no_part_of_what_comes_b
         echo z > new.py; echo "*.tmp" >> .gitignore; echo x > a.tmp; echo w > given.log
     """
     base = {".gitignore": "dist/\n.env\n*.log\n", "web/.gitignore": "out\n", "held.log": "x\n"}
-    found = await strong(command, base, change={"given.log": "v\n"})
-    assert sorted(found.files) == [".gitignore", "given.log", "held.log", "new.py"]
-    assert found.dropped == dict.fromkeys((".env", "a.tmp", "dist/app.js", "web/out/a"), "is ignored by .gitignore")
+    result = await strong(command, base, change={"given.log": "v\n"})
+    assert sorted(result.files) == [".gitignore", "given.log", "held.log", "new.py"]
+    assert result.dropped == dict.fromkeys((".env", "a.tmp", "dist/app.js", "web/out/a"), "is ignored by .gitignore")
 
 
 async def test_by_products_that_the_tree_holds_are_left_as_they_are(strong: Commands) -> None:
-    found = await strong(
+    result = await strong(
         "rm -r x.egg-info; echo y > node_modules/m.js", {"x.egg-info/P": "p", "node_modules/m.js": "m"}
     )
-    assert (found.files, found.dropped) == ({}, {})
+    assert (result.files, result.dropped) == ({}, {})
 
 
 async def test_files_that_no_change_may_have_are_named_and_left_out(strong: Commands) -> None:
@@ -137,17 +137,17 @@ async def test_files_that_no_change_may_have_are_named_and_left_out(strong: Comm
         def unwritable(self) -> frozenset[str]:
             return frozenset({"sub"})
 
-    found = await strong.runner.execute(ShellJob(command=command, base=Linked(TREE), limits=LIMITS))
-    assert found.files == {"good.py": "x\n"}
-    assert len(found.dropped) == 6
-    assert found.dropped["sub/file"] == "lies at or below 'sub', a link or a submodule"
-    assert {"a\\x1b[31m", "b\\u{dcff}"} <= set(found.dropped)
+    result = await strong.runner.execute(ShellJob(command=command, base=Linked(TREE), limits=LIMITS))
+    assert result.files == {"good.py": "x\n"}
+    assert len(result.dropped) == 6
+    assert result.dropped["sub/file"] == "lies at or below 'sub', a link or a submodule"
+    assert {"a\\x1b[31m", "b\\u{dcff}"} <= set(result.dropped)
 
 
 async def test_no_more_than_a_change_can_hold_comes_back(strong: Commands) -> None:
-    found = await strong("for i in $(seq 100 150); do echo $i > n$i.txt; done")
-    assert sorted(found.files) == [f"n{i}.txt" for i in range(100, 140)]
-    assert found.dropped["n140.txt"] == "more than 40 files were changed"
+    result = await strong("for i in $(seq 100 150); do echo $i > n$i.txt; done")
+    assert sorted(result.files) == [f"n{i}.txt" for i in range(100, 140)]
+    assert result.dropped["n140.txt"] == "more than 40 files were changed"
     large = await strong("for i in 1 2 3 4 5; do head -c 1000000 /dev/zero | tr '\\0' x > n$i.txt; done")
     assert sorted(large.files) == [f"n{i}.txt" for i in range(1, 5)]
     assert large.dropped == {"n5.txt": "the changed files have more than 4 MB"}
@@ -159,22 +159,22 @@ async def test_no_more_than_a_change_can_hold_comes_back(strong: Commands) -> No
 
 
 async def test_closed_files_and_folders_are_read_all_the_same(run: Commands) -> None:
-    found = await run("mkdir -p shut/in; echo x > shut/in/file; chmod 0 shut/in/file shut/in shut; chmod 0 a.py")
-    assert found.files == {"shut/in/file": "x\n"}
+    result = await run("mkdir -p shut/in; echo x > shut/in/file; chmod 0 shut/in/file shut/in shut; chmod 0 a.py")
+    assert result.files == {"shut/in/file": "x\n"}
 
 
 async def test_a_link_out_of_the_tree_brings_nothing_in(run: Commands) -> None:
-    found = await run("rm -r docs; ln -s /etc docs; ln -s / up; ln /etc/passwd hard 2>/dev/null; true")
-    assert found.files.keys() <= {"docs/b.txt", "docs/c.txt"}
-    assert found.dropped["docs"] == found.dropped["up"] == "is a symbolic link"
+    result = await run("rm -r docs; ln -s /etc docs; ln -s / up; ln /etc/passwd hard 2>/dev/null; true")
+    assert result.files.keys() <= {"docs/b.txt", "docs/c.txt"}
+    assert result.dropped["docs"] == result.dropped["up"] == "is a symbolic link"
 
 
 async def test_a_background_process_dies_with_the_command(run: Commands) -> None:
     word = mark()
     command = f"(setsid sleep {word} &) ; sleep {word} & (sleep 1; echo late > late.txt) & echo out"
-    found = await run(command)
-    assert (found.output, found.exit_code, found.ended) == ("out\n", 0, Ended.EXITED)
-    assert found.files == {}
+    result = await run(command)
+    assert (result.output, result.exit_code, result.ended) == ("out\n", 0, Ended.EXITED)
+    assert result.files == {}
     for _ in range(50):
         if not alive(word):
             return
@@ -183,36 +183,36 @@ async def test_a_background_process_dies_with_the_command(run: Commands) -> None
 
 
 async def test_a_command_that_takes_too_long_is_ended_with_what_it_did(run: Commands) -> None:
-    found = await run("echo begun; echo x > a.py; sleep 60", limits=replace(LIMITS, cpu_s=1.5))
-    assert (found.output, found.ended) == ("begun\n", Ended.TIMEOUT)
-    assert found.exit_code < 0
-    assert found.files == {"a.py": "x\n"}
+    result = await run("echo begun; echo x > a.py; sleep 60", limits=replace(LIMITS, cpu_s=1.5))
+    assert (result.output, result.ended) == ("begun\n", Ended.TIMEOUT)
+    assert result.exit_code < 0
+    assert result.files == {"a.py": "x\n"}
 
 
 async def test_of_a_flood_beginning_and_end_are_kept(run: Commands) -> None:
-    found = await run("echo first; seq 1000000; echo last")
-    assert found.ended is Ended.EXITED
-    assert found.output.startswith("first\n1\n2\n")
-    assert found.output.endswith("\n1000000\nlast\n")
-    assert "bytes left out" in found.output
-    assert len(found.output) < 70_000
+    result = await run("echo first; seq 1000000; echo last")
+    assert result.ended is Ended.EXITED
+    assert result.output.startswith("first\n1\n2\n")
+    assert result.output.endswith("\n1000000\nlast\n")
+    assert "bytes left out" in result.output
+    assert len(result.output) < 70_000
 
 
 async def test_a_flood_without_end_is_ended(run: Commands) -> None:
-    found = await run("yes & yes", limits=replace(LIMITS, cpu_s=60))
-    assert found.ended is Ended.OUTPUT_LIMIT
-    assert found.output.startswith("y\ny\n")
+    result = await run("yes & yes", limits=replace(LIMITS, cpu_s=60))
+    assert result.ended is Ended.OUTPUT_LIMIT
+    assert result.output.startswith("y\ny\n")
 
 
 async def test_memory_is_bounded(run: Commands) -> None:
-    found = await run("""python -c "x = bytearray(600 << 20); print('has it')" || echo refused""")
-    assert found.ended is Ended.OUT_OF_MEMORY or "refused" in found.output
-    assert "has it\n" not in found.output
+    result = await run("""python -c "x = bytearray(600 << 20); print('has it')" || echo refused""")
+    assert result.ended is Ended.OUT_OF_MEMORY or "refused" in result.output
+    assert "has it\n" not in result.output
 
 
 async def test_a_fork_bomb_is_bounded(strong: Commands) -> None:
-    found = await strong("f() { f | f & }; f; sleep 1; echo survived > a.py", limits=replace(LIMITS, cpu_s=5))
-    assert found.ended in {Ended.EXITED, Ended.TIMEOUT, Ended.OUTPUT_LIMIT, Ended.OUT_OF_MEMORY}
+    result = await strong("f() { f | f & }; f; sleep 1; echo survived > a.py", limits=replace(LIMITS, cpu_s=5))
+    assert result.ended in {Ended.EXITED, Ended.TIMEOUT, Ended.OUTPUT_LIMIT, Ended.OUT_OF_MEMORY}
     again = await strong("echo fine")
     assert again.output == "fine\n"
 
@@ -221,25 +221,25 @@ async def test_there_is_no_network(strong: Commands) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         code = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 1)"
         await asyncio.to_thread(lambda: socket.create_connection(server.getsockname(), 1).close())
-        found = await strong(f'python -c "{code}" || ls /sys/class/net /proc/net/dev')
-    assert "ConnectionRefusedError" in found.output
-    assert "eth0" not in found.output
+        result = await strong(f'python -c "{code}" || ls /sys/class/net /proc/net/dev')
+    assert "ConnectionRefusedError" in result.output
+    assert "eth0" not in result.output
 
 
 async def test_python_pytest_and_node_are_there_with_the_libraries_of_tests(run: Commands) -> None:
     tests = {"tests/test_a.py": "import a, lib, hypothesis\n\n\ndef test_a():\n    assert a.A == lib.LIB == 1\n"}
-    found = await run("pytest -q tests && cd docs && python3 -c 'import a, lib, pytest; exit(5)'", tests=tests)
-    assert "1 passed" in found.output
-    assert found.exit_code == 5, found.output
-    assert (found.files, found.dropped) == ({}, {})
+    result = await run("pytest -q tests && cd docs && python3 -c 'import a, lib, pytest; exit(5)'", tests=tests)
+    assert "1 passed" in result.output
+    assert result.exit_code == 5, result.output
+    assert (result.files, result.dropped) == ({}, {})
     node = await run("node -e 'console.log(6 * 7)'; echo $HOME > $HOME/x; mktemp > /dev/null && pwd | grep -q $HOME")
     assert node.output == ("42\n" if runtime().node else "sh: 1: node: not found\n")
     assert node.exit_code == 1, "HOME is outside of the tree"
 
 
 async def test_python_has_no_libraries_of_the_system(strong: Commands) -> None:
-    found = await strong("""python -c 'import sys; print([p for p in sys.path if "dist-packages" in p])'""")
-    assert found.output == "[]\n"
+    result = await strong("""python -c 'import sys; print([p for p in sys.path if "dist-packages" in p])'""")
+    assert result.output == "[]\n"
 
 
 async def test_packages_are_there_for_the_command_that_may_use_them(folder: Path, tmp_path: Path) -> None:
@@ -248,8 +248,8 @@ async def test_packages_are_there_for_the_command_that_may_use_them(folder: Path
     layers = LayerStore(folder / "packages", runtime(), environ=environ(index))
     packages = (await layers.satisfy(["moonphase"])).packages
     run = Commands(ShellRunner(bubblewrap(), runtime(), folder / "staging", layers=layers))
-    found = await run("python -c 'import moonphase; print(moonphase.FULL)'", packages=packages)
-    assert found.output == "1\n"
+    result = await run("python -c 'import moonphase; print(moonphase.FULL)'", packages=packages)
+    assert result.output == "1\n"
     without = await run("python -c 'import moonphase'")
     assert "ModuleNotFoundError" in without.output
     with pytest.raises(SandboxError, match="needs packages"):
@@ -273,19 +273,19 @@ FORGERS: dict[str, Callable[[], str]] = {
 
 @pytest.mark.parametrize("name", FORGERS)
 async def test_no_command_reports_files_but_by_writing_them(name: str, strong: Commands) -> None:
-    found = await strong(f"echo real > real.txt; {FORGERS[name]()}")
-    assert found.files == {"real.txt": "real\n"}
-    assert found.ended in {Ended.EXITED, Ended.KILLED}
+    result = await strong(f"echo real > real.txt; {FORGERS[name]()}")
+    assert result.files == {"real.txt": "real\n"}
+    assert result.ended in {Ended.EXITED, Ended.KILLED}
 
 
 async def test_output_is_masked_and_free_of_what_a_terminal_obeys(strong: Commands) -> None:
     key = "sk-" + "a" * 20 + "\\033[0m" + "b" * 20
     command = f"printf 'a\\033[31mred\\033[0m\\007 {key}\\n10%%\\r100%%\\r\\n\\033]0;title\\007x\\377y\\n'"
-    found = await strong(command)
-    assert found.output == "ared ***\n100%\nx\ufffdy\n"
+    result = await strong(command)
+    assert result.output == "ared ***\n100%\nx\ufffdy\n"
 
 
 async def test_a_tree_of_thousands_of_files_is_compared_too(strong: Commands) -> None:
     base = {f"pkg{n % 50}/mod{n}.py": f"N = {n}\n" for n in range(3000)}
-    found = await strong("sed -i 's/^N = 77$/N = 78/' */*.py; touch */*.py; rm pkg0/mod0.py", base)
-    assert found.files == {"pkg0/mod0.py": None, "pkg27/mod77.py": "N = 78\n"}
+    result = await strong("sed -i 's/^N = 77$/N = 78/' */*.py; touch */*.py; rm pkg0/mod0.py", base)
+    assert result.files == {"pkg0/mod0.py": None, "pkg27/mod77.py": "N = 78\n"}

@@ -26,7 +26,7 @@ class Noted:
     """The real sandbox, with a note of what each run in it was told."""
 
     sandbox: Sandbox
-    told: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
     layers: list[tuple[Layer, ...]] = field(default_factory=list)
 
     @property
@@ -35,7 +35,7 @@ class Noted:
 
     async def run(self, job: SandboxJob) -> SandboxResult:
         length, _, rest = job.stdin.partition(b"\n")
-        self.told.append(json.loads(rest[: int(length)]))
+        self.requests.append(json.loads(rest[: int(length)]))
         self.layers.append(job.layers)
         return await self.sandbox.run(job)
 
@@ -58,14 +58,14 @@ async def test_copies_have_a_sandbox_of_their_own_and_the_same_names(box: Noted,
     verdict = await judge_change(box, folder, RIGHT, GIVEN)
     assert verdict.passed, verdict.reason
     assert verdict.evidence.twins == 1
-    native, *others = box.told
-    assert any(told["session"]["words"] == native["session"]["words"] for told in others)
+    native, *others = box.requests
+    assert any(request["session"]["words"] == native["session"]["words"] for request in others)
 
 
 async def test_copies_say_nothing_where_a_test_fails(box: Noted, folder: Path) -> None:
     verdict = await judge_change(box, folder, {"solution.py": "def add(a, b):\n    return 0\n"}, GIVEN)
     assert not verdict.passed
-    assert len(box.told) == 1
+    assert len(box.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ async def test_a_large_tree_is_judged_where_it_lies(
     verdict = await runner.judge(job)
     assert (verdict.passed and not verdict.doubt) == passes, verdict.reason
     assert all(layers and layers[0].host.name == base.commit for layers in box.layers)
-    assert all(len(told["files"]) < 10 for told in box.told)
+    assert all(len(request["files"]) < 10 for request in box.requests)
     host = box.layers[0][0].host
     lying = {str(path.relative_to(host)): path.read_text() for path in files_in(host)}
     assert lying == base.files
@@ -141,13 +141,13 @@ class Deadly(Noted):
     deaths: int = 1
 
     async def run(self, job: SandboxJob) -> SandboxResult:
-        before = {one.pid for one in psutil.Process().children(recursive=True)}
+        before = {process.pid for process in psutil.Process().children(recursive=True)}
         running = asyncio.create_task(super().run(job))
-        if len(self.told) < self.deaths:
+        if len(self.requests) < self.deaths:
             await asyncio.sleep(2)  # the test sleeps
-            for one in psutil.Process().children(recursive=True):
-                if one.pid not in before and not one.children() and one.ppid() not in before:
-                    one.kill()
+            for process in psutil.Process().children(recursive=True):
+                if process.pid not in before and not process.children() and process.ppid() not in before:
+                    process.kill()
         return await running
 
 
@@ -168,4 +168,4 @@ async def test_a_run_of_which_a_process_was_killed_runs_once_more(
     box = Deadly(sandbox, deaths=deaths)
     verdict = await judge_change(box, folder, RIGHT, given)
     assert verdict.passed == passes, verdict.reason
-    assert len(box.told) == runs
+    assert len(box.requests) == runs

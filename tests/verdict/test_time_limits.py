@@ -19,14 +19,14 @@ def plan(text: str = "x", path: str = "test_a.py", command: tuple[str, ...] = ()
 
 
 def test_the_owners_limit_is_processor_time_with_several_times_as_much_by_the_clock() -> None:
-    assert (WHOLE.cpu_s, WHOLE.idle_s, WHOLE.wall_s, WHOLE.whole) == (60, 60, 300, True)
+    assert (WHOLE.cpu_s, WHOLE.idle_s, WHOLE.wall_s, WHOLE.is_owner_limit) == (60, 60, 300, True)
     assert TimeLimit.of(RunLimits(cpu_s=60, cpus=0.25)).wall_s == 1200, "a quarter of a core takes four times as long"
     assert TimeLimit.of(RunLimits(cpu_s=60, cpus=8)).wall_s == 300
 
 
 def test_a_suite_without_a_history_has_a_short_first_run_and_a_short_limit_stays() -> None:
     first = SuiteTimes().limit(plan(), WHOLE)
-    assert (first.cpu_s, first.idle_s, first.wall_s, first.whole) == (FIRST_S, 60, 300, False)
+    assert (first.cpu_s, first.idle_s, first.wall_s, first.is_owner_limit) == (FIRST_S, 60, 300, False)
     short = TimeLimit.of(RunLimits(cpu_s=3))
     assert SuiteTimes().limit(plan(), short) is short
 
@@ -35,9 +35,9 @@ def test_a_limit_is_ten_times_the_longest_passing_run_between_the_least_and_the_
     times = SuiteTimes()
     for cpu_s, wall_s in ((0.9, 3.0), (0.8, 2.0), (0.2, 1.0)):
         times.learn(plan(), Taken(cpu_s=cpu_s, wall_s=wall_s))
-    found = times.limit(plan(), WHOLE)
-    assert (found.cpu_s, found.idle_s, found.wall_s, found.whole) == (9.0, 30.0, 300, False)
-    assert found.learned == Taken(cpu_s=0.9, wall_s=3.0)
+    limit = times.limit(plan(), WHOLE)
+    assert (limit.cpu_s, limit.idle_s, limit.wall_s, limit.is_owner_limit) == (9.0, 30.0, 300, False)
+    assert limit.learned == Taken(cpu_s=0.9, wall_s=3.0)
     times.learn(plan("quick"), Taken(cpu_s=0.01, wall_s=0.02))
     assert times.limit(plan("quick"), WHOLE).cpu_s == SHORTEST_S
     times.learn(plan("slow"), Taken(cpu_s=7.0, wall_s=7.0))

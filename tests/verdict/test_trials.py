@@ -81,15 +81,15 @@ def results(trial: Trial) -> dict[str, str]:
 async def test_all_tests_of_the_job_run_once_under_their_own_names(rig: Rig) -> None:
     own = {"tests/test_own.py": "import app\n\n\ndef test_own():\n    assert app.two() + app.one() == 3\n"}
     job = replace(JOB, own=own, regression=("tests/test_app.py",))
-    found = await rig.suite.try_out(job)
-    assert results(found) == {
+    trial = await rig.suite.try_out(job)
+    assert results(trial) == {
         "tests/test_two.py::test_two": "passed", "tests/test_three.py::test_three": "failed",
         "tests/test_own.py::test_own": "passed", "tests/test_app.py::test_one": "passed",
     }  # fmt: skip
-    assert found.reason == "1 failed of 4 tests"
-    assert found.failing == {"tests/test_three.py::test_three"}
-    assert found.failures[0].kind == "AttributeError"
-    assert found.duration_s > 0
+    assert trial.reason == "1 failed of 4 tests"
+    assert trial.failing == {"tests/test_three.py::test_three"}
+    assert trial.failures[0].kind == "AttributeError"
+    assert trial.duration_s > 0
     assert len(rig.box.jobs) == 2, "with the change and without"
 
 
@@ -110,9 +110,9 @@ async def test_a_file_that_is_not_there_is_named(rig: Rig) -> None:
 
 
 async def test_what_failed_before_the_change_is_told_apart(rig: Rig) -> None:
-    found = await rig.suite.try_out(replace(JOB, only=("tests/test_other.py", "tests/test_app.py")))
-    assert results(found) == {"tests/test_app.py::test_one": "passed"}
-    assert (found.reason, found.before) == ("", ("tests/test_other.py::test_other",))
+    trial = await rig.suite.try_out(replace(JOB, only=("tests/test_other.py", "tests/test_app.py")))
+    assert results(trial) == {"tests/test_app.py::test_one": "passed"}
+    assert (trial.reason, trial.before) == ("", ("tests/test_other.py::test_other",))
 
 
 async def test_the_tests_that_the_change_can_break_run_when_none_are_named(rig: Rig) -> None:
@@ -124,8 +124,8 @@ async def test_the_tests_that_the_change_can_break_run_when_none_are_named(rig: 
 
 
 async def test_a_command_is_run_as_in_a_verdict(rig: Rig) -> None:
-    found = await rig.suite.try_out(replace(JOB, given={}, command=("pytest", "tests/test_app.py")))
-    assert results(found) == {"tests/test_app.py::test_one": "passed"}
+    trial = await rig.suite.try_out(replace(JOB, given={}, command=("pytest", "tests/test_app.py")))
+    assert results(trial) == {"tests/test_app.py::test_one": "passed"}
     script = replace(JOB, given={}, command=("python", "-c", "import app; exit(app.two())"))
     failed = await rig.suite.try_out(script)
     assert "exit status 2" in failed.reason
@@ -141,8 +141,8 @@ async def test_tests_of_node_run_as_well(rig: Rig) -> None:
     }
     change = {"app.mjs": "export const two = () => 2;\n"}
     job = SuiteJob(base=TextTree(), change=change, given=given, language=Language.JAVASCRIPT)
-    found = await rig.suite.try_out(job)
-    assert results(found) == {"right.test.mjs::right": "passed", "wrong.test.mjs::wrong": "failed"}
+    trial = await rig.suite.try_out(job)
+    assert results(trial) == {"right.test.mjs::right": "passed", "wrong.test.mjs::wrong": "failed"}
     only = await rig.suite.try_out(replace(job, only=("right.test.mjs",)))
     assert (results(only), only.reason) == ({"right.test.mjs::right": "passed"}, "")
 
@@ -169,10 +169,10 @@ async def test_nothing_that_is_held_out_enters_the_sandbox(rig: Rig) -> None:
         assert (await rig.suite.try_out(replace(job, only=only))).reason == ""
     shell = ShellRunner(rig.box, runtime(), rig.staging)
     command = "cat $(find . -type f); pytest -q 2>&1"
-    told = await shell.execute(ShellJob(command=command, base=TextTree(), change=change, tests=context.shown_tests))
-    assert "1 passed" in told.output
-    assert shown[0] in told.output
-    assert not [word for word in hidden if rig.box.sent(word) or word in told.output]
+    result = await shell.execute(ShellJob(command=command, base=TextTree(), change=change, tests=context.shown_tests))
+    assert "1 passed" in result.output
+    assert shown[0] in result.output
+    assert not [word for word in hidden if rig.box.sent(word) or word in result.output]
     assert rig.box.sent(shown[0])
     assert (await rig.suite.judge(job)).passed
     assert all(rig.box.sent(word) for word in hidden), "a verdict runs the whole tests last"

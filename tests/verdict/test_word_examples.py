@@ -44,11 +44,11 @@ def test_names_have_dots_values_are_nested_and_each_example_counts_once() -> Non
         "first('it\\'s\\n') == \"it's\" and last((1, 2)) == {1, 2}\n"
         "first('it\\'s\\n') == \"it's\"\nnames([1,\n  2]) == ['a',\n  'b']\nhalf(1) == 0.33"
     )
-    found = read_examples(words)
-    assert [example.name for example in found] == ["shop.cart.total", "first", "last", "names", "half"]
-    assert (found[0].args, found[0].kwargs) == ("([1.5, {'a': (2,)}],)", "{'tax': -1}")
-    assert [example.expect for example in found[1:4]] == ['"it\'s"', "{1, 2}", "['a', 'b']"]
-    assert [example.rounded for example in found] == [None, None, None, None, 0.005]
+    examples = read_examples(words)
+    assert [example.name for example in examples] == ["shop.cart.total", "first", "last", "names", "half"]
+    assert (examples[0].args, examples[0].kwargs) == ("([1.5, {'a': (2,)}],)", "{'tax': -1}")
+    assert [example.expect for example in examples[1:4]] == ['"it\'s"', "{1, 2}", "['a', 'b']"]
+    assert [example.rounded for example in examples] == [None, None, None, None, 0.005]
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ from nightshift.verdict.word_names import find_paths, read_names
     ],
 )  # fmt: skip
 def test_what_a_sentence_asks_for_directly_counts(words: str, defined: Sequence[str], files: Sequence[str]) -> None:
-    found = read_names(words)
-    assert (list(found.defined), list(found.files), found.mentioned) == (defined, files, ())
+    names = read_names(words)
+    assert (list(names.defined), list(names.files), names.mentioned) == (defined, files, ())
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_what_a_sentence_asks_for_directly_counts(words: str, defined: Sequence[
     ],
 )
 def test_what_it_does_not_ask_for_directly_does_not(words: str) -> None:
-    found = read_names(words)
-    assert (found.defined, found.files, found.mentioned) == ((), (), ())
+    names = read_names(words)
+    assert (names.defined, names.files, names.mentioned) == ((), (), ())
 
 
 def test_a_name_of_which_the_words_do_not_say_what_it_is_has_to_occur() -> None:
@@ -81,5 +81,5 @@ def test_paths_of_python_files_are_found_once() -> None:
 
 @given(st.text("addwrite `().py,\n-#:éand", max_size=400))
 def test_no_text_raises(words: str) -> None:
-    found = read_names(words, ["add"])
-    assert all(name.isidentifier() for name in (*found.defined, *found.mentioned))
+    names = read_names(words, ["add"])
+    assert all(name.isidentifier() for name in (*names.defined, *names.mentioned))

@@ -150,9 +150,9 @@ _UNBOUND = ("UnboundLocalError", "NameError")
 @statement_operator(_MOST_INITIAL)
 def initial_values(view: StatementView) -> Iterable[Edit]:
     """Other first values of variables, and first values put in or moved."""
-    made = [edit for site in view.sites for edit in _initial_at(view, site)]
-    made += [edit for gap in view.gaps for edit in (*_missing(view, gap), *_bind_lost_names(view, gap))]
-    return made
+    edits = [edit for site in view.sites for edit in _initial_at(view, site)]
+    edits += [edit for gap in view.gaps for edit in (*_missing(view, gap), *_bind_lost_names(view, gap))]
+    return edits
 
 
 def _initial_at(view: StatementView, site: Site) -> Iterator[Edit]:
@@ -228,12 +228,12 @@ def _into_loop(site: Site, loop: ast.For | ast.While) -> Iterator[Edit]:
         if not isinstance(before, ast.Assign) or not _initial_targets(before) & used:
             continue
         grown = _with_body(loop, [before, *loop.body])
-        kept = list(site.block.statements[site.index - back + 1 : site.index])
-        place = site.block.place(site.index - back)
+        statements = list(site.block.statements[site.index - back + 1 : site.index])
+        position = site.block.position(site.index - back)
         note = f"`{ast.unparse(before)}` is moved into the loop"
-        new = (*kept, grown)
+        new = (*statements, grown)
         yield Edit(
-            kind="moved_initial", place=place, new=new, count=back + 1, weight=0.25, line=site.line, note=note
+            kind="moved_initial", position=position, new=new, count=back + 1, weight=0.25, line=site.line, note=note
         )  # fmt: skip
 
 
@@ -365,10 +365,10 @@ def _running_at(view: StatementView, gap: _RunningGap, compared: list[_Pair]) ->
 
 def _list_untouched(view: StatementView, block: Block, target: str) -> list[str]:
     """Other variables that have a first value and that the loop around a block does not set."""
-    place: Block | None = block
-    while place is not None and not isinstance(place.owner, ast.For | ast.While):
-        place = place.above[0] if place.above else None
-    nodes = ast.walk(place.owner) if place else ()
+    ancestor: Block | None = block
+    while ancestor is not None and not isinstance(ancestor.owner, ast.For | ast.While):
+        ancestor = ancestor.above[0] if ancestor.above else None
+    nodes = ast.walk(ancestor.owner) if ancestor else ()
     stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return [text for text in view.list_reassigned(block) if text not in stored | {target}][:3]
 
@@ -457,10 +457,10 @@ def _record_at(view: StatementView, gap: _RecordGap, asked: Asked) -> Iterator[E
     line = block.statements[index].lineno if index < len(block.statements) else _end(block) + 1
     if not asked.names <= view.visible(block) or asked.names & view.unready(block, line):
         return
-    place = _share_of_recorded(block, index, asked)
+    position_weight = _share_of_recorded(block, index, asked)
     for new, share in _ways(view, block, asked):
         note = f"`{ast.unparse(new)}` is put in"
-        yield insert("remembered", gap, new, 0.35 * share * place * asked.share, note)
+        yield insert("remembered", gap, new, 0.35 * share * position_weight * asked.share, note)
 
 
 def _end(block: Block) -> int:

@@ -33,12 +33,12 @@ def own_attributes(view: StatementView) -> Iterable[Edit]:
     function = view.node
     if owner is None or not isinstance(function, Function) or not function.args.args:
         return ()
-    first, known = function.args.args[0].arg, _members(owner)
+    first, members = function.args.args[0].arg, _members(owner)
     return (
         edit
         for site in view.sites
         for spot in statement_expressions(site)
-        for edit in _prefix(view, spot, first, known)
+        for edit in _prefix(view, spot, first, members)
     )
 
 
@@ -55,9 +55,9 @@ def _members(owner: ast.ClassDef) -> set[str]:
     return attributes | {node.name for node in owner.body if isinstance(node, Function)}
 
 
-def _prefix(view: StatementView, spot: StatementExpression, first: str, known: set[str]) -> Iterator[Edit]:
+def _prefix(view: StatementView, spot: StatementExpression, first: str, members: set[str]) -> Iterator[Edit]:
     node = spot.node
-    if isinstance(node, ast.Name) and node.id in known and node.id != first:
+    if isinstance(node, ast.Name) and node.id in members and node.id != first:
         loud = any(kind == "NameError" and f"'{node.id}'" in message for kind, message in view.context.errors)
         owner = ast.Name(id=first, ctx=ast.Load())
         new = ast.Attribute(value=owner, attr=node.id, ctx=node.ctx)
@@ -67,16 +67,16 @@ def _prefix(view: StatementView, spot: StatementExpression, first: str, known: s
 
 def replace_shared_defaults(context: EditContext) -> Iterator[Edit]:
     """`def f(x=[])` becomes `def f(x=None)` with `if x is None: x = []` at its head."""
-    for place, node in places(context.tree, context.scope):
+    for position, node in places(context.tree, context.scope):
         if not isinstance(node, Function):
             continue
         lines = [line for line in context.lines if node.lineno <= line <= (node.end_lineno or 0)]
         if lines:
             line = max(lines, key=lambda each: context.lines[each])
-            yield from _fix_default(place, node, line)
+            yield from _fix_default(position, node, line)
 
 
-def _fix_default(place: Place, node: Function, line: int) -> Iterator[Edit]:
+def _fix_default(position: Place, node: Function, line: int) -> Iterator[Edit]:
     arguments = [*node.args.posonlyargs, *node.args.args]
     for index, default in enumerate(node.args.defaults):
         if not isinstance(default, _EMPTY) or (isinstance(default, ast.Call) and default.args):
@@ -84,9 +84,9 @@ def _fix_default(place: Place, node: Function, line: int) -> Iterator[Edit]:
         text = arguments[len(arguments) - len(node.args.defaults) + index].arg
         test = compare(name(text), ast.Is, constant(None))
         head = build.when(test, build.assign(text, build.piece(default)))
-        made = _with_default(node, index, head)
+        function = _with_default(node, index, head)
         note = f"`{text}={ast.unparse(default)}` is made anew in each call"
-        yield Edit(kind="shared_default", place=place, new=(made,), weight=0.6, line=line, note=note)
+        yield Edit(kind="shared_default", position=position, new=(function,), weight=0.6, line=line, note=note)
 
 
 def _with_default(node: Function, index: int, head: ast.stmt) -> ast.AST:
@@ -96,8 +96,8 @@ def _with_default(node: Function, index: int, head: ast.stmt) -> ast.AST:
     first = int(ast.get_docstring(node) is not None)
     arguments = ast.arguments(**{**fields, "defaults": defaults})
     body = [*node.body[:first], head, *node.body[first:]]
-    made = type(node)(**{**dict(ast.iter_fields(node)), "args": arguments, "body": body})
-    return ast.copy_location(made, node)
+    function = type(node)(**{**dict(ast.iter_fields(node)), "args": arguments, "body": body})
+    return ast.copy_location(function, node)
 
 
 @statement_operator(_MOST_OWN)

@@ -96,8 +96,8 @@ def negate(part: Piece) -> Piece:
         return Piece(node.operand, part.text.removeprefix("not ").strip())
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         opposite = _OPPOSITES[type(node.ops[0])]()
-        made = ast.Compare(left=node.left, ops=[opposite], comparators=node.comparators)
-        return Piece(made, ast.unparse(made))
+        comparison = ast.Compare(left=node.left, ops=[opposite], comparators=node.comparators)
+        return Piece(comparison, ast.unparse(comparison))
     return refuse(part)
 
 
@@ -191,14 +191,16 @@ def rename(node: Tree, old: str, new: str) -> Tree:
     fields: dict[str, object] = {}
     for field, value in ast.iter_fields(node):
         if isinstance(value, ast.AST):
-            made: object = rename(value, old, new)
+            new_value: object = rename(value, old, new)
         elif isinstance(value, list):
-            made = [rename(part, old, new) if isinstance(part, ast.AST) else part for part in value]
-            made = value if all(one is other for one, other in zip(made, value, strict=True)) else made
+            new_value = [rename(part, old, new) if isinstance(part, ast.AST) else part for part in value]
+            new_value = (
+                value if all(new_part is other for new_part, other in zip(new_value, value, strict=True)) else new_value
+            )
         else:
             continue
-        if made is not value:
-            fields[field] = made
+        if new_value is not value:
+            fields[field] = new_value
     if not fields:
         return node
     changed = copy.copy(node)

@@ -66,10 +66,10 @@ def _reorder(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]
     args, text = node.args, view.text(node)
     if len(args) < 2 or any(isinstance(arg, ast.Starred) for arg in args) or name_callee(node) in ("max", "min"):
         return
-    for one, other in combinations(range(len(args)), 2):
+    for first, other in combinations(range(len(args)), 2):
         turned = list(args)
-        turned[one], turned[other] = args[other], args[one]
-        fit = fits(view.kind(args[one]), view.kind(args[other]))
+        turned[first], turned[other] = args[other], args[first]
+        fit = fits(view.kind(args[first]), view.kind(args[other]))
         new = ast.Call(func=node.func, args=turned, keywords=node.keywords)
         yield from swap(spot, new, ARGUMENTS, 0.25 + 0.5 * fit, f"arguments of `{text}` swapped")
     if len(args) == 3:
@@ -197,10 +197,10 @@ def _keywords(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit
         new = ast.Call(func=node.func, args=node.args, keywords=rest)
         yield from swap(spot, new, KEYWORD, 0.3, f"`{keyword.arg or '**'}` of `{text}` dropped")
     named = [index for index, keyword in enumerate(node.keywords) if keyword.arg]
-    for one, other in combinations(named, 2):
+    for first, other in combinations(named, 2):
         keywords = list(node.keywords)
-        keywords[one] = ast.keyword(arg=node.keywords[one].arg, value=node.keywords[other].value)
-        keywords[other] = ast.keyword(arg=node.keywords[other].arg, value=node.keywords[one].value)
+        keywords[first] = ast.keyword(arg=node.keywords[first].arg, value=node.keywords[other].value)
+        keywords[other] = ast.keyword(arg=node.keywords[other].arg, value=node.keywords[first].value)
         new = ast.Call(func=node.func, args=node.args, keywords=keywords)
         yield from swap(spot, new, KEYWORD, 0.3, f"values of keywords of `{text}` swapped")
 
@@ -214,8 +214,8 @@ def _missing(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]
             note = f"`{keyword.arg}={view.text(keyword.value)}` added to `{text}`"
             yield from swap(spot, new, KEYWORD, 0.4, note)
     function = view.outside.functions.get(name_callee(node)) or view.file.methods.get(name_callee(node))
-    known = [arg.arg for arg in (*function.args.args, *function.args.kwonlyargs)] if function else []
-    for word in known[len(node.args) :]:
+    parameters = [arg.arg for arg in (*function.args.args, *function.args.kwonlyargs)] if function else []
+    for word in parameters[len(node.args) :]:
         for value in (word, "True", "False", "None"):
             if word not in present and (value != word or word in spot.visible.near):
                 new = _with_keyword(node, word, parse(value))
@@ -281,7 +281,7 @@ _PLAIN_METHODS = frozenset(
 def missing_calls(view: ExpressionView) -> Iterator[Edit]:
     """`x.f` becomes `x.f()` and `x` becomes `f(x)` for a parameter `f`, a coroutine of the file is awaited."""
     for spot, node in view.of(ast.Call):
-        if name_callee(node) in view.file.coroutines and spot.whole and _could_await(view, spot):
+        if name_callee(node) in view.file.coroutines and spot.is_replaceable and _could_await(view, spot):
             text = view.text(node)
             yield from swap(spot, ast.Await(value=node), CALL, 0.9, become(text, f"await {text}"))
     held = _list_holders(view)
@@ -296,12 +296,12 @@ def _list_holders(view: ExpressionView) -> dict[str, float]:
     given = {arg.arg for node in nodes if isinstance(node, ast.arguments) for arg in (*node.args, *node.kwonlyargs)}
     asked = {_name_asked(node) for node in nodes}
     used = {name_callee(node) for node in nodes if isinstance(node, ast.Call)}
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for word in given:
         kind = view.kinds.of_name(word)
         if CALLABLE & kind or (word in asked and kind <= NONE):
-            found[word] = 0.25 if word in used else 0.6
-    return found
+            weights[word] = 0.25 if word in used else 0.6
+    return weights
 
 
 def _name_asked(node: ast.AST) -> str:
@@ -342,8 +342,8 @@ def _could_await(view: ExpressionView, spot: Spot) -> bool:
     """Whether what stands at a spot is not awaited, and the innermost function around is a coroutine."""
     if isinstance(spot.parent, ast.Await):
         return False
-    for end in range(len(spot.place), 0, -1):
-        node = at(view.context.tree, spot.place[:end])
+    for end in range(len(spot.position), 0, -1):
+        node = at(view.context.tree, spot.position[:end])
         if isinstance(node, Function | ast.Lambda):
             return isinstance(node, ast.AsyncFunctionDef)
     return False
@@ -451,8 +451,8 @@ def _another_way(view: ExpressionView, spot: Spot, node: ast.Call, func: ast.Att
         yield from _method(spot, holder, "insert", front, 0.4, text)
         if isinstance(args[0], ast.List | ast.Tuple) and len(args[0].elts) == 1:
             yield from _method(spot, holder, func.attr, [args[0].elts[0]], 0.4, text)
-        one: list[ast.expr] = [ast.List(elts=[args[0]], ctx=LOAD)]
-        yield from _method(spot, holder, "append", one, 0.15, text)
+        arguments: list[ast.expr] = [ast.List(elts=[args[0]], ctx=LOAD)]
+        yield from _method(spot, holder, "append", arguments, 0.15, text)
     elif func.attr == "insert" and len(args) == 2:
         yield from _method(spot, holder, "append", [args[1]], 0.5, text)
     elif func.attr == "extend" and len(args) == 1:

@@ -80,7 +80,7 @@ def _new_conditions(view: ExpressionView, spot: Spot, node: ast.comprehension) -
         yield ast.Compare(left=name(word), ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]), 0.15
         for other in spot.visible.near:
             if other not in own and other != spot.visible.owner:
-                yield from ((made, weight * 0.4) for made, weight in _by_part(view, word, kind, other))
+                yield from ((condition, weight * 0.4) for condition, weight in _by_part(view, word, kind, other))
                 for op, weight in _relations(kind, view.kinds.of_name(other), view.kinds.of_name(f"{other}[]")):
                     yield ast.Compare(left=name(word), ops=[op()], comparators=[name(other)]), weight
 
@@ -113,12 +113,12 @@ def _nesting(view: ExpressionView, spot: Spot, node: Comprehension | ast.DictCom
     """The clauses of a comprehension in another order, where the later does not need the earlier."""
     clauses = node.generators
     for index in range(len(clauses) - 1):
-        one, two = clauses[index], clauses[index + 1]
-        bound = {part.id for part in ast.walk(one.target) if isinstance(part, ast.Name)}
-        if any(isinstance(part, ast.Name) and part.id in bound for part in ast.walk(two.iter)):
+        earlier, later = clauses[index], clauses[index + 1]
+        bound = {part.id for part in ast.walk(earlier.target) if isinstance(part, ast.Name)}
+        if any(isinstance(part, ast.Name) and part.id in bound for part in ast.walk(later.iter)):
             # An earlier `if` may stand in the way too, but only the run shows that.
             continue
-        turned = [*clauses[:index], two, one, *clauses[index + 2 :]]
+        turned = [*clauses[:index], later, earlier, *clauses[index + 2 :]]
         yield from swap(
             spot, _with_clauses(node, turned), COMPREHENSION, 0.3, f"clauses of `{view.text(node)}` swapped"
         )
@@ -222,12 +222,12 @@ def clauses(view: ExpressionView) -> Iterator[Edit]:
 
 def _at(view: ExpressionView, spot: Spot, node: ast.expr, first: dict[str, ast.expr]) -> Iterator[Edit]:
     present, used = view.file.parts(node), {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-    made = 0
+    count = 0
     for clause, weight, connectives in _propose(view, spot, node, first):
         shown = ast.unparse(clause)
-        if shown in present or made > _MOST_AT_ONE:
+        if shown in present or count > _MOST_AT_ONE:
             continue
-        made += 1
+        count += 1
         names = {part.id for part in ast.walk(clause) if isinstance(part, ast.Name)}
         for op in connectives:
             new = _join(op, node, clause)
@@ -311,26 +311,28 @@ def _of_items(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Clau
     holders = [word for word in spot.visible.near if view.kinds.of_name(word) & (SEQUENCE | MAPPING)]
     used = [word for word in numbers if word in view.file.parts(node)]
     for holder in holders[-_SIZE:]:
-        for one in used[:_SIZE]:
+        for index_name in used[:_SIZE]:
             for other in numbers[-_SIZE:]:
-                if one != other:
-                    sides = [ast.Subscript(value=name(holder), slice=name(word), ctx=LOAD) for word in (other, one)]
+                if index_name != other:
+                    sides = [
+                        ast.Subscript(value=name(holder), slice=name(word), ctx=LOAD) for word in (other, index_name)
+                    ]
                     for op, weight in ((ast.Gt, 0.1), (ast.Lt, 0.1), (ast.NotEq, 0.05), (ast.Eq, 0.05)):
-                        made = ast.Compare(left=sides[0], ops=[op()], comparators=[sides[1]])
-                        yield made, weight, (ast.And, ast.Or)
+                        comparison = ast.Compare(left=sides[0], ops=[op()], comparators=[sides[1]])
+                        yield comparison, weight, (ast.And, ast.Or)
 
 
 def _of_variables(view: ExpressionView, spot: Spot) -> Iterator[Clause]:
     """Two visible variables of one kind: whether they differ, or which is the greater."""
     words = [word for word in spot.visible.near if word != spot.visible.owner][-2 * _SIZE :]
-    for index, one in enumerate(words):
-        kind = view.kinds.of_name(one)
+    for index, variable in enumerate(words):
+        kind = view.kinds.of_name(variable)
         for other in words[index + 1 :]:
             if _alike(kind, view.kinds.of_name(other)):
                 for op, weight, connectives in _RELATIONS:
                     if op in (ast.NotEq, ast.Eq) or kind & NUMBER:
-                        made = ast.Compare(left=name(one), ops=[op()], comparators=[name(other)])
-                        yield made, weight, connectives
+                        comparison = ast.Compare(left=name(variable), ops=[op()], comparators=[name(other)])
+                        yield comparison, weight, connectives
 
 
 _RELATIONS: tuple[tuple[type[ast.cmpop], float, tuple[type[ast.boolop], ...]], ...] = (
@@ -340,8 +342,8 @@ _RELATIONS: tuple[tuple[type[ast.cmpop], float, tuple[type[ast.boolop], ...]], .
 )
 
 
-def _alike(one: Kind, other: Kind) -> bool:
+def _alike(kind: Kind, other: Kind) -> bool:
     """Whether two kinds are known to be the same, or may be."""
-    if CALLABLE & (one | other):
+    if CALLABLE & (kind | other):
         return False
-    return bool(one & other) if one and other else not (one | other) & (SIZED - {"str", "tuple"})
+    return bool(kind & other) if kind and other else not (kind | other) & (SIZED - {"str", "tuple"})

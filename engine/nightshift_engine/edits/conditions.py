@@ -233,8 +233,8 @@ def _not_none(view: StatementView, owner: ast.expr, weight: float) -> Proposals:
 def _propose_for_side(view: StatementView, side: ast.expr, loud: bool) -> Proposals:
     """A side of a comparison that may be None."""
     if isinstance(side, ast.Name | ast.Attribute):
-        known = view.kinds(ast.unparse(side))
-        weight = 0.4 if loud or "NoneType" in known else 0.1 if not known else 0.02
+        kinds = view.kinds(ast.unparse(side))
+        weight = 0.4 if loud or "NoneType" in kinds else 0.1 if not kinds else 0.02
         yield compare(build.piece(side), ast.IsNot, constant(None)), weight
 
 

@@ -42,7 +42,7 @@ def _all(view: ExpressionView, words: list[object]) -> Iterator[Edit]:
             for new, weight in _instead_of(spot, node.value, words):
                 yield from _edit(view, spot, node, new, weight)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-            for new, weight in _instead_of_number(-_plain(node.operand.value), words):
+            for new, weight in _instead_of_number(-_number_or_zero(node.operand.value), words):
                 yield from _edit(view, spot, node, new, weight)
         else:
             for new, weight in _instead_of_empty(node):
@@ -58,13 +58,13 @@ def _edit(view: ExpressionView, spot: Spot, node: ast.expr, new: ast.expr, weigh
 
 
 def _words(context: EditContext) -> list[object]:
-    found = list[object]()
+    values = list[object]()
     for word in context.words.constants:
         try:
-            found.append(ast.literal_eval(word))
+            values.append(ast.literal_eval(word))
         except (SyntaxError, ValueError):
             continue
-    return found
+    return values
 
 
 def _instead_of(spot: Spot, value: object, words: list[object]) -> Iterator[tuple[ast.expr, float]]:
@@ -189,23 +189,23 @@ def _instead_of_infinite(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
 def _simple_result(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     """A whole result or initial value replaced by a plain one of its kind."""
     kind = view.kind(node)
-    plain: list[tuple[ast.expr, float]] = []
+    results: list[tuple[ast.expr, float]] = []
     if is_number(kind):
-        plain += [(number(value), 0.15) for value in (0, 1, -1)]
+        results += [(number(value), 0.15) for value in (0, 1, -1)]
     elif kind & NUMBER:
-        plain += [(ast.Constant(value=value), 0.3) for value in (True, False)]
-    for known, empty in ((LIST, "[]"), (DICT, "{}"), (SET, "set()"), (TUPLE, "()"), (STR, "''")):
-        if kind & known:
-            plain.append((parse(empty), 0.1))
+        results += [(ast.Constant(value=value), 0.3) for value in (True, False)]
+    for collection_kind, empty in ((LIST, "[]"), (DICT, "{}"), (SET, "set()"), (TUPLE, "()"), (STR, "''")):
+        if kind & collection_kind:
+            results.append((parse(empty), 0.1))
     if not kind & NONE and kind & (NUMBER | SIZED):
-        plain.append((ast.Constant(value=None), 0.08))
+        results.append((ast.Constant(value=None), 0.08))
     if not kind:
-        plain += [(ast.Constant(value=value), 0.05) for value in (None, True, False, 0)]
-    for new, weight in plain:
+        results += [(ast.Constant(value=value), 0.05) for value in (None, True, False, 0)]
+    for new, weight in results:
         yield from _edit(view, spot, node, new, weight if isinstance(spot.parent, ast.Return) else weight * 0.5)
 
 
-def _plain(value: object) -> float:
+def _number_or_zero(value: object) -> float:
     return value if isinstance(value, int | float) else 0
 
 
@@ -230,12 +230,12 @@ def _prior(view: ExpressionView, spot: Spot, node: ast.expr) -> float:
         return 0.0
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return 0.0
-    place = _place(view, spot)
+    position_weight = _weigh_position(view, spot)
     sure = 1.0 if kind >= INT else 0.6 if kind else 0.35
-    return place * sure
+    return position_weight * sure
 
 
-def _place(view: ExpressionView, spot: Spot) -> float:
+def _weigh_position(view: ExpressionView, spot: Spot) -> float:
     """How usual the slip is at this place."""
     parent = spot.parent
     if isinstance(parent, ast.Slice):

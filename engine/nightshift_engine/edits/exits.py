@@ -58,8 +58,8 @@ def _list_wanted(view: StatementView) -> Iterator[tuple[str, str, float]]:
     """The exceptions that tests wait for, those that failing ones wait for in vain first: (kind, words, share)."""
     missed = set[str]()
     for _, message in view.context.errors:
-        found = _NOT_RAISED.search(message)
-        missed.add((found.group(1) or found.group(2)).rpartition(".")[2] if found else "")
+        match = _NOT_RAISED.search(message)
+        missed.add((match.group(1) or match.group(2)).rpartition(".")[2] if match else "")
     expected = {kind for kind, _ in view.awaited}
     for kind in sorted(missed - expected):
         if kind in view.globals or kind in dir(builtins):
@@ -123,9 +123,9 @@ _IDLE = ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.Set | ast.Name | as
 @statement_operator(_MOST_RETURNS)
 def returns(view: StatementView) -> Iterable[Edit]:
     """Values returned, put in, wrapped, and moved across the edges of loops."""
-    made = [edit for site in view.sites for edit in _returns_at(view, site)]
-    made += [edit for gap in view.gaps for edit in _missing_return(view, gap)]
-    return made
+    edits = [edit for site in view.sites for edit in _returns_at(view, site)]
+    edits += [edit for gap in view.gaps for edit in _missing_return(view, gap)]
+    return edits
 
 
 def _returns_at(view: StatementView, site: Site) -> Iterator[Edit]:
@@ -197,12 +197,12 @@ def _extend(old: Piece, other: Piece) -> Iterator[tuple[Piece, float]]:
 
 def _list_parts(view: StatementView, old: Piece) -> Iterator[Piece]:
     """Slices, items, and lists of one that occur in the scope: what a result is often put together from."""
-    found: dict[str, ast.expr] = {}
+    parts: dict[str, ast.expr] = {}
     for node in ast.walk(view.node):
         fits = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
         if fits or (isinstance(node, ast.List) and len(node.elts) == 1):
-            found.setdefault(ast.unparse(node), node)  # type: ignore[arg-type] # both are expressions
-    for text, part in list(found.items())[:8]:
+            parts.setdefault(ast.unparse(node), node)  # type: ignore[arg-type] # both are expressions
+    for text, part in list(parts.items())[:8]:
         if text not in old.text:
             yield Piece(part, text)
             if isinstance(part, ast.Subscript) and not isinstance(part.slice, ast.Slice):
@@ -229,8 +229,8 @@ def _missing_return(view: StatementView, gap: tuple[Block, int, int]) -> Iterato
     nodes = view.nodes_of(function)
     if view.is_generator(function):
         return
-    whole = block.owner is function
-    scale = 0.5 if whole else 0.12
+    is_function_body = block.owner is function
+    scale = 0.5 if is_function_body else 0.12
     last = block.statements[-1]
     assigned = {part.id for part in ast.walk(last) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
     for value, share in results(view, block, nodes):
@@ -248,12 +248,14 @@ def _out_of_loop(site: Site, node: ast.Return) -> Iterator[Edit]:
     while block.above is not None and not isinstance(block.owner, Function | ast.ClassDef):
         outer, index = block.above
         holder = outer.statements[index]
-        depth = len(outer.place(index))
-        left = splice(holder, site.place[depth:], 1, ())
+        depth = len(outer.position(index))
+        left = splice(holder, site.position[depth:], 1, ())
         note = f"`{ast.unparse(node)}` is moved out of the block"
-        place = outer.place(index)
+        position = outer.position(index)
         line = site.line
-        yield Edit(kind="moved_return", place=place, new=(left, node), count=1, weight=weight, line=line, note=note)
+        yield Edit(
+            kind="moved_return", position=position, new=(left, node), count=1, weight=weight, line=line, note=note
+        )
         block, weight = outer, weight * 0.6
 
 
@@ -274,9 +276,9 @@ _MOST_YIELDS = 300
 @statement_operator(_MOST_YIELDS)
 def yields(view: StatementView) -> Iterable[Edit]:
     """Values handed on in another way."""
-    made = [edit for site in view.sites for edit in _yields_at(view, site)]
-    made += list(_missing_yield(view))
-    return made
+    edits = [edit for site in view.sites for edit in _yields_at(view, site)]
+    edits += list(_missing_yield(view))
+    return edits
 
 
 def _yields_at(view: StatementView, site: Site) -> Iterator[Edit]:
@@ -352,9 +354,9 @@ _ANY = "Exception"
 @statement_operator(_MOST_JUMPS)
 def flow(view: StatementView) -> Iterable[Edit]:
     """Other jumps, jumps put in, exceptions caught that were not."""
-    made = [edit for site in view.sites for edit in _jumps_at(view, site)]
-    made += [edit for gap in view.gaps for edit in _jumps(gap)]
-    return made
+    edits = [edit for site in view.sites for edit in _jumps_at(view, site)]
+    edits += [edit for gap in view.gaps for edit in _jumps(gap)]
+    return edits
 
 
 def _jumps_at(view: StatementView, site: Site) -> Iterator[Edit]:
@@ -394,31 +396,33 @@ def _widen(view: StatementView, site: Site, node: ast.Try) -> Iterator[Edit]:
         present = list(old.elts) if isinstance(old, ast.Tuple) else [old]
         options = [(name(kind).node, 0.25) for kind in seen] + [(name(_ANY).node, 0.08)]
         options = [(new, weight) for new, weight in options if not any(build.same(new, part) for part in present)]
-        known = {ast.unparse(part) for part in present}
-        more = [name(kind).node for kind in seen if kind not in known]
+        present_texts = {ast.unparse(part) for part in present}
+        more = [name(kind).node for kind in seen if kind not in present_texts]
         options += [(ast.Tuple(elts=[*present, new], ctx=ast.Load()), 0.5) for new in more]
         for new, weight in options:
-            made = ast.ExceptHandler(type=new, name=handler.name, body=handler.body)
-            place = (*site.place, ("handlers", index))
+            new_handler = ast.ExceptHandler(type=new, name=handler.name, body=handler.body)
+            position = (*site.position, ("handlers", index))
             note = f"`except {ast.unparse(old)}` becomes `except {ast.unparse(new)}`"
-            yield Edit(kind="except", place=place, new=(made,), weight=weight, line=site.line, note=note)
+            yield Edit(kind="except", position=position, new=(new_handler,), weight=weight, line=site.line, note=note)
 
 
 @statement_operator()
 def declarations(view: StatementView) -> Iterable[Edit]:
     """`global` and `nonlocal` for variables that a function assigns and an outer level has too."""
     return [
-        edit for place, node in places(view.context.tree, view.context.scope) for edit in _declare(view, place, node)
+        edit
+        for position, node in places(view.context.tree, view.context.scope)
+        for edit in _declare(view, position, node)
     ]
 
 
-def _declare(view: StatementView, place: tuple[tuple[str, int | None], ...], node: ast.AST) -> Iterator[Edit]:
+def _declare(view: StatementView, position: tuple[tuple[str, int | None], ...], node: ast.AST) -> Iterator[Edit]:
     lines = [line for line in view.context.lines if _covers(node, line)]
     if not isinstance(node, Function) or not lines or not view.context.scope:
         return
     line = max(lines, key=lambda each: view.context.lines[each])
     own = view.bound.get(id(node), {})
-    outer = {text for text in _enclosing(view, place) if text in own}
+    outer = {text for text in _enclosing(view, position) if text in own}
     for text in own:
         if any(argument.arg == text for argument in ast.walk(node.args) if isinstance(argument, ast.arg)):
             continue
@@ -429,7 +433,7 @@ def _declare(view: StatementView, place: tuple[tuple[str, int | None], ...], nod
             if fits:
                 new: ast.stmt = maker(names=[text])
                 yield Edit(
-                    kind=word, place=(*place, ("body", 0)), new=(new,), count=0, weight=1.0 if loud else 0.08,
+                    kind=word, position=(*position, ("body", 0)), new=(new,), count=0, weight=1.0 if loud else 0.08,
                     line=line, note=f"`{word} {text}` is put in",
                 )  # fmt: skip
 
@@ -438,9 +442,9 @@ def _covers(node: ast.AST, line: int) -> bool:
     return getattr(node, "lineno", line + 1) <= line <= (getattr(node, "end_lineno", None) or 0)
 
 
-def _enclosing(view: StatementView, place: tuple[tuple[str, int | None], ...]) -> Iterator[str]:
+def _enclosing(view: StatementView, position: tuple[tuple[str, int | None], ...]) -> Iterator[str]:
     """The variables of the functions around a place of the scope."""
-    for end in range(len(view.context.scope), len(place)):
-        node = at(view.context.tree, place[:end])
+    for end in range(len(view.context.scope), len(position)):
+        node = at(view.context.tree, position[:end])
         if isinstance(node, Function):
             yield from view.bound.get(id(node), ())

@@ -72,28 +72,28 @@ def once(make: Callable[[Held], Made]) -> Callable[[Held], Made]:
 class Spot:
     """A node where an edit may begin. `field` and `index` tell where it stands in the node of `up`.
 
-    `line` is its own, or that of its statement where only that was executed. `whole` tells that any other expression
-    may stand there instead, `quoted` that it is inside of an f-string.
+    `line` is its own, or that of its statement where only that was executed. `is_replaceable` tells that any other
+    expression may stand there instead, `quoted` that it is inside of an f-string.
     """
 
-    place: Place
+    position: Place
     node: ast.AST
     up: Spot | None
     line: int
     statement: ast.stmt
     visible: Visible
-    whole: bool
+    is_replaceable: bool
     quoted: bool = False
 
     @property
     def field(self) -> str:
         """The field of the parent that holds it."""
-        return self.place[-1][0]
+        return self.position[-1][0]
 
     @property
     def index(self) -> int:
         """Its index in a field that is a list; -1 elsewhere."""
-        index = self.place[-1][1]
+        index = self.position[-1][1]
         return -1 if index is None else index
 
     @property
@@ -114,8 +114,8 @@ class Spot:
     def call(self) -> ast.Call | None:
         """The call of which it is an argument."""
         holder = self.up.up if self.up and isinstance(self.parent, ast.keyword) else self.up
-        found = holder.node if holder and self.field != "func" else None
-        return found if isinstance(found, ast.Call) else None
+        node = holder.node if holder and self.field != "func" else None
+        return node if isinstance(node, ast.Call) else None
 
 
 LOAD = ast.Load()
@@ -124,21 +124,21 @@ LOAD = ast.Load()
 def swap(spot: Spot, new: ast.AST, kind: str, weight: float, note: str) -> Iterator[Edit]:
     """The edit that puts another node at a spot; none when it is the same, absurd there, or of no weight."""
     if weight > 0 and not _absurd(spot, new) and not same(spot.node, new):
-        yield Edit(kind=kind, place=spot.place, new=(new,), weight=weight, line=spot.line, note=note)
+        yield Edit(kind=kind, position=spot.position, new=(new,), weight=weight, line=spot.line, note=note)
 
 
-def same(one: object, other: object) -> bool:
+def same(tree: object, other: object) -> bool:
     """Whether two trees have the same text."""
-    if one is other:
+    if tree is other:
         return True
-    if type(one) is not type(other):
+    if type(tree) is not type(other):
         return False
-    if isinstance(one, ast.AST):
-        return all(same(getattr(one, name, None), getattr(other, name, None)) for name in one._fields)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(tree, ast.AST):
+        return all(same(getattr(tree, name, None), getattr(other, name, None)) for name in tree._fields)
+    if isinstance(tree, list) and isinstance(other, list):
+        return len(tree) == len(other) and all(map(same, tree, other))
     # 0.0 and -0.0 are equal and yet two texts.
-    return one == other and repr(one) == repr(other)
+    return tree == other and repr(tree) == repr(other)
 
 
 def _absurd(spot: Spot, new: ast.AST) -> bool:
@@ -184,10 +184,10 @@ def number(value: float) -> ast.expr:
 def name(word: str) -> ast.expr:
     """A name, or an attribute when the word has a dot."""
     first, *rest = word.split(".")
-    made: ast.expr = ast.Name(id=first, ctx=LOAD)
+    expression: ast.expr = ast.Name(id=first, ctx=LOAD)
     for part in rest:
-        made = ast.Attribute(value=made, attr=part, ctx=LOAD)
-    return made
+        expression = ast.Attribute(value=expression, attr=part, ctx=LOAD)
+    return expression
 
 
 def parse(text: str) -> ast.expr:
@@ -250,15 +250,15 @@ class FileView:
     def attributes(self) -> tuple[str, ...]:
         """The data attributes that the file reads or sets on objects, the outermost first; methods left out."""
         methods = {id(node.func) for node in self._every if isinstance(node, ast.Call)}
-        found = (node.attr for node in self._every if isinstance(node, ast.Attribute) and id(node) not in methods)
-        return tuple(dict.fromkeys(found))
+        names = (node.attr for node in self._every if isinstance(node, ast.Attribute) and id(node) not in methods)
+        return tuple(dict.fromkeys(names))
 
     @cached_property
     def indices(self) -> tuple[ast.expr, ...]:
         """The literals that the file takes items by, each once; at most four."""
         slices = (node.slice for node in self._every if isinstance(node, ast.Subscript))
-        found = {self.text(node): node for node in slices if isinstance(node, ast.Constant)}
-        return tuple(found.values())[:4]
+        constants = {self.text(node): node for node in slices if isinstance(node, ast.Constant)}
+        return tuple(constants.values())[:4]
 
     @cached_property
     def calls(self) -> frozenset[str]:
@@ -268,22 +268,22 @@ class FileView:
     @cached_property
     def keywords(self) -> dict[str, list[ast.keyword]]:
         """The keywords that calls of the file have, by the name of what is called."""
-        found: dict[str, list[ast.keyword]] = {}
+        keywords_by_callee: dict[str, list[ast.keyword]] = {}
         for node in self._every:
             if isinstance(node, ast.Call) and node.keywords:
-                found.setdefault(name_callee(node), []).extend(node.keywords)
-        return found
+                keywords_by_callee.setdefault(name_callee(node), []).extend(node.keywords)
+        return keywords_by_callee
 
     @cached_property
     def turns(self) -> tuple[str, ...]:
         """The functions that the file calls with one plain argument, as text; methods of objects left out."""
-        found: dict[str, None] = {}
+        functions: dict[str, None] = {}
         for node in self._every:
             if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
                 holder = node.func.value if isinstance(node.func, ast.Attribute) else node.func
                 if isinstance(holder, ast.Name) and (holder is node.func or holder.id in self.outside.imports):
-                    found.setdefault(self.text(node.func))
-        return tuple(found)
+                    functions.setdefault(self.text(node.func))
+        return tuple(functions)
 
     @cached_property
     def plain_methods(self) -> tuple[str, ...]:
@@ -308,18 +308,18 @@ class FileView:
 
     def text(self, node: ast.AST) -> str:
         """The source text of a node of the tree."""
-        known = self._texts.get(id(node))
-        if known is None:
-            known = self._texts[id(node)] = ast.unparse(node)
-        return known
+        source = self._texts.get(id(node))
+        if source is None:
+            source = self._texts[id(node)] = ast.unparse(node)
+        return source
 
     def parts(self, node: ast.expr) -> frozenset[str]:
         """The texts of an expression of the tree and of all expressions in it."""
-        known = self._parts.get(id(node))
-        if known is None:
+        texts = self._parts.get(id(node))
+        if texts is None:
             below = (part for part in ast.walk(node) if isinstance(part, ast.expr) and not isinstance(part, ast.Slice))
-            known = self._parts[id(node)] = frozenset(map(self.text, below))
-        return known
+            texts = self._parts[id(node)] = frozenset(map(self.text, below))
+        return texts
 
 
 @once
@@ -344,7 +344,7 @@ class Walk:
 
     def __init__(self, context: EditContext) -> None:
         self._context = context
-        self._found: list[Spot] = []
+        self._spots: list[Spot] = []
 
     def spots(self) -> list[Spot]:
         """The spots of the scope, outer ones first."""
@@ -358,7 +358,7 @@ class Walk:
         else:
             body = self._context.tree.body
             self._body(body, (("body", 0),), Visible(), Locals(body))
-        return self._found
+        return self._spots
 
     def _owner(self) -> ast.ClassDef | None:
         holder = at(self._context.tree, self._context.scope[:-1]) if len(self._context.scope) > 1 else None
@@ -377,18 +377,20 @@ class Walk:
             )
             self._statement(statement, (*way, (field, index)), seen, visible, names)
 
-    def _statement(self, node: ast.stmt, place: Place, seen: Visible, around: Visible, names: Locals) -> None:
+    def _statement(self, node: ast.stmt, position: Place, seen: Visible, around: Visible, names: Locals) -> None:
         line = getattr(node, "lineno", 0)
-        spot = Spot(place=place, node=node, up=None, line=line, statement=node, visible=seen, whole=False)
+        spot = Spot(
+            position=position, node=node, up=None, line=line, statement=node, visible=seen, is_replaceable=False
+        )
         if line in self._context.lines and not isinstance(node, Function | ast.ClassDef):
-            self._found.append(spot)
+            self._spots.append(spot)
         if isinstance(node, Function):
             self._function(node, spot)
             return
         if isinstance(node, ast.ClassDef):
-            self._body(node.body, (*place, ("body", 0)), seen, Locals(node.body, seen.near))
+            self._body(node.body, (*position, ("body", 0)), seen, Locals(node.body, seen.near))
             return
-        for field, child, where in _children(node, place):
+        for field, child, where in _children(node, position):
             if isinstance(child, ast.ExceptHandler | ast.match_case):
                 if isinstance(child, ast.match_case) and child.guard:
                     self._expression(child.guard, (*where, ("guard", None)), spot, seen)
@@ -398,30 +400,30 @@ class Walk:
             elif isinstance(child, ast.expr) and not _is_docstring(node):
                 self._expression(child, where, spot, seen)
             elif isinstance(child, ast.stmt) and where[-1][1] == 0:
-                self._body_of(node, field, place, around, names)
+                self._body_of(node, field, position, around, names)
 
-    def _body_of(self, node: ast.AST, field: str, place: Place, around: Visible, names: Locals) -> None:
-        self._body(getattr(node, field), (*place, (field, 0)), around, names)
+    def _body_of(self, node: ast.AST, field: str, position: Place, around: Visible, names: Locals) -> None:
+        self._body(getattr(node, field), (*position, (field, 0)), around, names)
 
     def _function(self, node: Function, spot: Spot) -> None:
         for name in ("defaults", "kw_defaults"):
             for index, default in enumerate(getattr(node.args, name)):
                 if default is not None:
-                    self._expression(default, (*spot.place, ("args", None), (name, index)), spot, spot.visible)
+                    self._expression(default, (*spot.position, ("args", None), (name, index)), spot, spot.visible)
         if self._context.scope:
             inner = spot.visible.within(parameters(node.args))
-            self._body(node.body, (*spot.place, ("body", 0)), inner, Locals(node.body, inner.near))
+            self._body(node.body, (*spot.position, ("body", 0)), inner, Locals(node.body, inner.near))
 
-    def _expression(self, node: ast.expr, place: Place, up: Spot, visible: Visible) -> None:
+    def _expression(self, node: ast.expr, position: Place, up: Spot, visible: Visible) -> None:
         inner = visible
         if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
             inner = visible.within(_targets(node.generators))
         elif isinstance(node, ast.Lambda):
             inner = visible.within(parameters(node.args))
-        spot = self._spot(node, place, up, visible)
+        spot = self._spot(node, position, up, visible)
         if isinstance(node, ast.JoinedStr):
             self._walk_text(node, spot, visible)
-        for _, child, where in _children(node, place):
+        for _, child, where in _children(node, position):
             if isinstance(child, ast.comprehension):
                 self._comprehension(child, where, spot, inner)
             elif isinstance(child, ast.keyword):
@@ -433,35 +435,35 @@ class Walk:
         """The expressions of an f-string; what tells their format is left alone."""
         for index, part in enumerate(node.values):
             if isinstance(part, ast.FormattedValue):
-                self._expression(part.value, (*spot.place, ("values", index), ("value", None)), spot, visible)
+                self._expression(part.value, (*spot.position, ("values", index), ("value", None)), spot, visible)
 
-    def _comprehension(self, node: ast.comprehension, place: Place, up: Spot, inner: Visible) -> None:
-        spot = self._spot(node, place, up, inner)
+    def _comprehension(self, node: ast.comprehension, position: Place, up: Spot, inner: Visible) -> None:
+        spot = self._spot(node, position, up, inner)
         # The iterable of the first `for` is evaluated outside, and those of later ones see the earlier variables.
-        sees = up.visible if place[-1][1] == 0 else inner
-        self._expression(node.iter, (*place, ("iter", None)), spot, sees)
+        sees = up.visible if position[-1][1] == 0 else inner
+        self._expression(node.iter, (*position, ("iter", None)), spot, sees)
         for index, condition in enumerate(node.ifs):
-            self._expression(condition, (*place, ("ifs", index)), spot, inner)
+            self._expression(condition, (*position, ("ifs", index)), spot, inner)
 
-    def _spot(self, node: ast.AST, place: Place, up: Spot, visible: Visible) -> Spot:
+    def _spot(self, node: ast.AST, position: Place, up: Spot, visible: Visible) -> Spot:
         lines = self._context.lines
         quoted = up.quoted or isinstance(up.node, ast.JoinedStr)
         # Python 3.11 does not tell on which line of a long f-string an expression stands.
         line = up.line if quoted else getattr(node, "lineno", up.line)
         line = line if line in lines else up.line
-        whole = isinstance(node, ast.expr) and _is_whole(node, place[-1][0])
+        is_replaceable = isinstance(node, ast.expr) and _is_whole(node, position[-1][0])
         spot = Spot(
-            place=place,
+            position=position,
             node=node,
             up=up,
             line=line,
             statement=up.statement,
             visible=visible,
-            whole=whole,
+            is_replaceable=is_replaceable,
             quoted=quoted,
         )
         if line in lines:
-            self._found.append(spot)
+            self._spots.append(spot)
         return spot
 
 
@@ -473,17 +475,17 @@ def _of_method(owner: ast.ClassDef, function: Function) -> Visible:
     return Visible(near=given, owner=given[0], attributes=attributes(owner), methods=methods(owner))
 
 
-def _children(node: ast.AST, place: Place) -> Iterator[tuple[str, ast.AST, Place]]:
+def _children(node: ast.AST, position: Place) -> Iterator[tuple[str, ast.AST, Place]]:
     left_out = _SKIPPED.get(type(node), ())
     for field, value in ast.iter_fields(node):
         if field in left_out:
             continue
         if isinstance(value, ast.AST):
-            yield field, value, (*place, (field, None))
+            yield field, value, (*position, (field, None))
         elif isinstance(value, list):
             for index, item in enumerate(value):
                 if isinstance(item, ast.AST):
-                    yield field, item, (*place, (field, index))
+                    yield field, item, (*position, (field, index))
 
 
 def _is_whole(node: ast.expr, field: str) -> bool:
@@ -547,8 +549,8 @@ def _comparand(spot: Spot, parent: ast.Compare, kinds: Kinds) -> Kind:
             return ITERABLE | MAPPING
         return kinds.of_name(f"{ast.unparse(parent.comparators[0])}[]")
     others = [kinds.of(node) for node in (parent.left, *parent.comparators) if node is not spot.node]
-    known = frozenset[str]().union(*others)
-    return known - NONE
+    kind = frozenset[str]().union(*others)
+    return kind - NONE
 
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -577,7 +579,9 @@ class ExpressionView:
     @cached_property
     def values(self) -> tuple[tuple[Spot, ast.expr], ...]:
         """The spots where any other expression may stand."""
-        return tuple((spot, spot.node) for spot in self.spots if spot.whole and isinstance(spot.node, ast.expr))
+        return tuple(
+            (spot, spot.node) for spot in self.spots if spot.is_replaceable and isinstance(spot.node, ast.expr)
+        )
 
     @property
     def root(self) -> ast.AST:

@@ -28,9 +28,9 @@ _ORDERS = (ast.Eq, ast.Gt, ast.Lt, ast.GtE)
 
 def word_conditions(view: StatementView, block: Block) -> Iterator[tuple[Piece, float, str]]:
     """Conditions on the visible variables and dotted chains, each with a weight and the variable that it is about."""
-    known = view.visible(block)
+    visible = view.visible(block)
     for text in (*view.names(block), *view.chains):
-        if text in {"self", "cls"} or text.partition(".")[0] not in known:
+        if text in {"self", "cls"} or text.partition(".")[0] not in visible:
             continue
         kinds = view.kinds(text)
         if kinds & MAPPING or (not kinds and text in view.looked_into):
@@ -50,13 +50,13 @@ def _of_record(view: StatementView, text: str) -> Iterator[tuple[Piece, float]]:
 
 
 def _of_text(view: StatementView, text: str) -> Iterator[tuple[Piece, float]]:
-    for mark in dict.fromkeys(found[0] for found in view.texts if found and not found[0].isalnum()):
+    for mark in dict.fromkeys(literal[0] for literal in view.texts if literal and not literal[0].isalnum()):
         yield method(name(text), "startswith", constant(mark)), 0.08
-    for found in view.texts[:_MOST_TEXTS]:
-        if found:
-            yield method(name(text), "startswith", constant(found)), 0.08
-            yield compare(name(text), ast.Eq, constant(found)), 0.1
-            yield compare(constant(found), ast.In, name(text)), 0.04
+    for literal in view.texts[:_MOST_TEXTS]:
+        if literal:
+            yield method(name(text), "startswith", constant(literal)), 0.08
+            yield compare(name(text), ast.Eq, constant(literal)), 0.1
+            yield compare(constant(literal), ast.In, name(text)), 0.04
 
 
 def _of_number(view: StatementView, text: str) -> Iterator[tuple[Piece, float]]:
@@ -93,15 +93,15 @@ def _at(view: StatementView, gap: _Gap) -> Iterator[_Plan]:
         return
     unready = view.unready(block, block.statements[index].lineno)
     endings = [each for each in outcomes(view, block) if unready.isdisjoint(view.list_read_names(each[0]))]
-    place = _place_weight(view, block, index)
-    fresh, plain = _just_bound(block, index), _plain(block, index)
+    position_weight = _place_weight(view, block, index)
+    fresh, constant_names = _just_bound(block, index), _list_constant_names(block, index)
     for test, usual in guard_tests(view, block, index).values():
         names = view.names_in(test)
-        if names & (unready | plain):
+        if names & (unready | constant_names):
             continue
         weight = usual * (_FRESH if names & fresh else 1.0)
         for ending, text, share in endings:
-            worth = weight * share * place
+            worth = weight * share * position_weight
             if worth >= _LEAST:
                 yield worth, gap, test, ending, text
 
@@ -111,19 +111,19 @@ def _just_bound(block: Block, index: int) -> set[str]:
     return _list_stored(block.statements[index - 1]) if index > block.first else set()
 
 
-def _plain(block: Block, index: int) -> set[str]:
+def _list_constant_names(block: Block, index: int) -> set[str]:
     """Return the names that hold a constant or something empty here: guards need not test them."""
-    found = set[str]()
+    names = set[str]()
     for node in block.statements[:index]:
         empty = (
             isinstance(node, ast.Assign) and isinstance(node.value, _EMPTY) and not getattr(node.value, "elts", None)
         )
-        found = (
-            found | _list_stored(node)
+        names = (
+            names | _list_stored(node)
             if empty
-            else found - {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+            else names - {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         )
-    return found
+    return names
 
 
 def _list_stored(node: ast.stmt) -> set[str]:
@@ -249,10 +249,10 @@ _MOST_SOURCES = 8
 @statement_operator(_MOST_WRAPPED)
 def wrap(view: StatementView) -> Iterable[Edit]:
     """`if …:` around a statement, and short statements of the scope put in with what they need."""
-    made = [edit for site in view.sites if isinstance(site.node, _SIMPLE) for edit in _around(view, site)]
-    made += [edit for site in view.sites if isinstance(site.node, JUMPS) for edit in _make_conditional(view, site)]
-    made += [edit for gap in view.gaps for edit in _repeat_behind(view, gap)]
-    return made
+    edits = [edit for site in view.sites if isinstance(site.node, _SIMPLE) for edit in _around(view, site)]
+    edits += [edit for site in view.sites if isinstance(site.node, JUMPS) for edit in _make_conditional(view, site)]
+    edits += [edit for gap in view.gaps for edit in _repeat_behind(view, gap)]
+    return edits
 
 
 def _make_conditional(view: StatementView, site: Site) -> Iterator[Edit]:
@@ -274,7 +274,7 @@ def _around(view: StatementView, site: Site) -> Iterator[Edit]:
     text = title(site.node)
     seen: set[str] = set()
     asked = guard_tests(view, site.block, site.index).values()
-    likely = [(made, weight * 0.35) for test, weight in asked for made in (view.negate(test), test)]
+    likely = [(condition, weight * 0.35) for test, weight in asked for condition in (view.negate(test), test)]
     for test, weight in (
         *guards_of(view, site.node),
         *_question_names(view, site),
@@ -324,8 +324,8 @@ def _repeat_behind(view: StatementView, gap: tuple[Block, int, int]) -> Iterator
     nodes = {ast.unparse(node): node for node in ast.walk(loop) if _is_short(node)}
     for node in list(nodes.values())[:_MOST_SOURCES]:
         if fits(node, block):
-            for made, share in _versions(view, block, node):
-                yield from _guard(view, gap, made, share)
+            for version, share in _versions(view, block, node):
+                yield from _guard(view, gap, version, share)
 
 
 def _versions(view: StatementView, block: Block, node: ast.stmt) -> Iterator[tuple[ast.stmt, float]]:
@@ -345,9 +345,9 @@ def _guard(view: StatementView, gap: tuple[Block, int, int], node: ast.stmt, sha
     names = set(view.list_read_names(node))
     for text in (text for text in view.names(gap[0]) if text in names):
         for test in _tests_of(view, text):
-            made = build.when(test, node)
+            branch = build.when(test, node)
             note = f"`if {test.text}:` with {title(node)} is put in"
-            yield insert("wrapped", gap, made, 0.15 * share, note)
+            yield insert("wrapped", gap, branch, 0.15 * share, note)
 
 
 def _tests_of(view: StatementView, text: str) -> Iterator[Piece]:

@@ -79,7 +79,7 @@ def _out(site: Site, text: str) -> Iterator[Edit]:
     if block.above is None or not isinstance(block.owner, _HOLDERS) or len(block.statements) < 2:
         return
     outer, index = block.above
-    holder, way = outer.statements[index], site.place[len(outer.place(index)) :]
+    holder, way = outer.statements[index], site.position[len(outer.position(index)) :]
     tail = block.statements[site.index :]
     dead = site.index > 0 and isinstance(block.statements[site.index - 1], JUMPS)
     if site.index > 0 and all(fits(node, outer) for node in tail) and (len(tail) <= 2 or dead):
@@ -97,7 +97,7 @@ def _out(site: Site, text: str) -> Iterator[Edit]:
 
 def _move(site: Site, outer: Block, index: int, new: tuple[ast.stmt, ...], weight: float, note: str) -> Edit:
     return Edit(
-        kind="dedented", place=outer.place(index), new=new, count=1, weight=weight, line=site.line, note=note
+        kind="dedented", position=outer.position(index), new=new, count=1, weight=weight, line=site.line, note=note
     )  # fmt: skip
 
 
@@ -137,8 +137,8 @@ def _in_front(site: Site) -> Iterator[Edit]:
     before = site.block.statements[index]
     grown = splice(site.node, (("body", 0),), 0, (before,))
     note = f"{title(before)} is moved into the block behind it"
-    place = site.block.place(index)
-    yield Edit(kind="indented", place=place, new=(grown,), count=2, weight=0.1, line=site.line, note=note)
+    position = site.block.position(index)
+    yield Edit(kind="indented", position=position, new=(grown,), count=2, weight=0.1, line=site.line, note=note)
 
 
 _MOST_COPIES = 550
@@ -212,8 +212,8 @@ def _rename(view: StatementView, gap: _Gap, node: ast.stmt, names: frozenset[str
     for old in sorted(names):
         for new in view.names(gap[0]):
             if new != old and new not in {"self", "cls"} and view.kinds(new) & view.kinds(old):
-                made = rename(node, old, new)
-                yield insert("copied", gap, made, 0.012, f"{title(made)} is put in")
+                new_statement = rename(node, old, new)
+                yield insert("copied", gap, new_statement, 0.012, f"{title(new_statement)} is put in")
 
 
 def _updates_at(view: StatementView, gap: _Gap) -> Iterator[Edit]:
@@ -228,8 +228,8 @@ def _updates_at(view: StatementView, gap: _Gap) -> Iterator[Edit]:
                 new = augment(text, step, constant(1))
                 yield insert("update", gap, new, weight * scale, f"`{text} {sign} 1` is put in")
         for new_piece, weight in _additions(view, text, visible):
-            made = statement(new_piece)
-            yield insert("update", gap, made, weight * scale, f"`{new_piece.text}` is put in")
+            update = statement(new_piece)
+            yield insert("update", gap, update, weight * scale, f"`{new_piece.text}` is put in")
     yield from _steps(view, gap, visible, scale)
 
 
@@ -319,7 +319,7 @@ def _versions(view: StatementView, at: Site, branching: ast.If, like: list[ast.s
         if isinstance(node, _SIMPLE_BRANCH) and sum(1 for _ in ast.walk(node)) <= _LARGEST_SIBLING:
             yield from _other_values(view, block, node, asked)
             yield from _opposites(node)
-    known = {ast.unparse(node) for node in like}
+    texts = {ast.unparse(node) for node in like}
     for site in view.sites:
         if (
             isinstance(site.node, _SIMPLE_BRANCH)
@@ -327,28 +327,28 @@ def _versions(view: StatementView, at: Site, branching: ast.If, like: list[ast.s
             and sum(1 for _ in ast.walk(site.node)) <= _SHORT
         ):
             alike = view.visible(block) | BUILTINS >= set(view.list_read_names(site.node))
-            if alike and ast.unparse(site.node) not in known:
+            if alike and ast.unparse(site.node) not in texts:
                 yield site.node, 0.4
 
 
 def _other_values(view: StatementView, block: Block, node: ast.stmt, asked: frozenset[str]) -> Iterator[_Version]:
     """Another variable for what is handed over or assigned, or within it; a constant for an assigned one."""
-    for place, part in _values(node):
+    for position, part in _values(node):
         kinds = view.kind_of(part)
         for text in view.names(block):
             if text not in {"self", "cls"} and ast.unparse(part) != text:
                 alike = bool(kinds & view.kinds(text))
                 share = 1.0 if alike else 0.7 if not (kinds and view.kinds(text)) else 0.15
-                yield replace(node, place, name(text).node), share * (1.0 if text in asked else 0.6)
+                yield replace(node, position, name(text).node), share * (1.0 if text in asked else 0.6)
         for value in _constants(part) if not isinstance(node, ast.Expr) or kinds == UNKNOWN else ():
-            yield replace(node, place, constant(value).node), 0.3
-        for below, inner in places(node, place):
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and below != place:
+            yield replace(node, position, constant(value).node), 0.3
+        for below, inner in places(node, position):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and below != position:
                 for text in view.names(block):
                     if text != inner.id and view.kinds(text) & view.kinds(inner.id):
                         yield replace(node, below, name(text).node), 0.5
-            elif isinstance(inner, ast.expr) and below != place and isinstance(inner, ast.Subscript | ast.Call):
-                yield replace(node, place, inner), 0.4
+            elif isinstance(inner, ast.expr) and below != position and isinstance(inner, ast.Subscript | ast.Call):
+                yield replace(node, position, inner), 0.4
 
 
 def _values(node: ast.stmt) -> Iterator[tuple[Place, ast.expr]]:

@@ -66,23 +66,23 @@ class Donor:
 @once
 def donors(view: ExpressionView) -> tuple[Donor, ...]:
     """The expressions of the scope, then those of the rest of the file, then those of the scope with another name."""
-    found: dict[str, Donor] = {}
+    donors_by_text: dict[str, Donor] = {}
     own = [node for node in ast.walk(view.root) if isinstance(node, ast.expr)]
     for nodes, local in ((own, True), (view.file.expressions, False)):
         for node in nodes:
-            if len(found) >= (_MOST_LOCAL if local else _MOST_FOREIGN):
+            if len(donors_by_text) >= (_MOST_LOCAL if local else _MOST_FOREIGN):
                 break
             donor = _donor(view, node, local=local)
             if donor:
-                found.setdefault(donor.text, donor)
-    plain = list(found.values())
-    known = {donor.text for donor in plain}
-    for donor in plain:
+                donors_by_text.setdefault(donor.text, donor)
+    originals = list(donors_by_text.values())
+    texts = {donor.text for donor in originals}
+    for donor in originals:
         if donor.local:
-            others = [one for one in _change(view, donor) if one.text not in known]
-            known.update(one.text for one in others)
-            found.update((one.text, one) for one in others)
-    return tuple(found.values())[: 3 * _MOST_LOCAL]
+            others = [variant for variant in _change(view, donor) if variant.text not in texts]
+            texts.update(variant.text for variant in others)
+            donors_by_text.update((variant.text, variant) for variant in others)
+    return tuple(donors_by_text.values())[: 3 * _MOST_LOCAL]
 
 
 def allow_names(view: ExpressionView, spot: Spot) -> frozenset[str]:
@@ -120,15 +120,15 @@ def _change(view: ExpressionView, donor: Donor) -> Iterator[Donor]:
     """The donor with one of its names replaced by another of the same kind."""
     spots = [(spot, spot.node) for spot in view.spots if isinstance(spot.node, ast.Name)]
     words = dict.fromkeys(word for spot, _ in spots[:1] for word in (*spot.visible.near, *spot.visible.later))
-    made = 0
-    for place, node in _name_places(donor.node):
+    count = 0
+    for position, node in _name_places(donor.node):
         kind = view.kinds.of_name(node.id)
         if kind == CALLABLE or node.id in view.outside.imports:
             continue
         for word in words:
-            if word != node.id and kind and fits(view.kinds.of_name(word), kind) == 1.0 and made < _MOST_VARIANTS:
-                made += 1
-                new = replace(donor.node, place, name(word))
+            if word != node.id and kind and fits(view.kinds.of_name(word), kind) == 1.0 and count < _MOST_VARIANTS:
+                count += 1
+                new = replace(donor.node, position, name(word))
                 yield Donor(
                     node=new,
                     text=ast.unparse(new),
@@ -141,16 +141,16 @@ def _change(view: ExpressionView, donor: Donor) -> Iterator[Donor]:
                 )
 
 
-def _name_places(node: ast.AST, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], ast.Name]]:
+def _name_places(node: ast.AST, position: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], ast.Name]]:
     if isinstance(node, ast.Name):
         if isinstance(node.ctx, ast.Load):
-            yield place, node
+            yield position, node
         return
     for field, value in ast.iter_fields(node):
         many = enumerate(value) if isinstance(value, list) else [(None, value)]
         for index, child in many:
             if isinstance(child, ast.AST) and not (isinstance(node, ast.Call) and field == "func"):
-                yield from _name_places(child, (*place, (field, index)))
+                yield from _name_places(child, (*position, (field, index)))
 
 
 NAME = "name"
@@ -227,18 +227,18 @@ def _is_gone_into(spot: Spot) -> bool:
     return inside or spot.field == "iter" or (spot.call is not None and getattr(spot.call.func, "id", "") == "len")
 
 
-def _lacks(one: Kind, other: Kind, attribute: str) -> bool:
+def _lacks(kind: Kind, other: Kind, attribute: str) -> bool:
     """Whether things of one kind are known to have no such attribute, and those of the other to have it."""
-    known = bool(one) and one <= _BUILTIN.keys() and not any(hasattr(_BUILTIN[word], attribute) for word in one)
-    return known and any(hasattr(_BUILTIN[word], attribute) for word in other & _BUILTIN.keys())
+    is_lacking = bool(kind) and kind <= _BUILTIN.keys() and not any(hasattr(_BUILTIN[word], attribute) for word in kind)
+    return is_lacking and any(hasattr(_BUILTIN[word], attribute) for word in other & _BUILTIN.keys())
 
 
 _BUILTIN = {kind.__name__: kind for kind in (list, dict, set, str, tuple, int, float, bytes, frozenset)}
 
 
-def _alike(one: str, other: str) -> bool:
+def _alike(word: str, other: str) -> bool:
     """Whether two names are easily taken for each other: `total` and `self.total`, `word` and `words`."""
-    short, long = sorted((one.rpartition(".")[2], other.rpartition(".")[2]), key=len)
+    short, long = sorted((word.rpartition(".")[2], other.rpartition(".")[2]), key=len)
     return long == short or (len(short) > 2 and long in (f"{short}s", f"{short}es"))
 
 

@@ -129,9 +129,9 @@ def _weight(old: type[ast.cmpop], op: type[ast.cmpop], right: Kind, comparand: a
 
 def _across(old: type[ast.cmpop], op: type[ast.cmpop], right: Kind) -> float:
     groups = (_ORDER, _EQUAL, _IDENTITY, _MEMBER)
-    one, other = (next(group for group in groups if which in group) for which in (old, op))
-    pair = {one, other}
-    if one is other:
+    old_group, other = (next(group for group in groups if which in group) for which in (old, op))
+    pair = {old_group, other}
+    if old_group is other:
         return 0.4
     if pair == {_ORDER, _EQUAL}:
         return 0.4 if not right or right & NUMBER else 0.2
@@ -192,8 +192,8 @@ def _usual(view: ExpressionView, op: ast.cmpop, left: ast.expr, right: ast.expr)
             yield number(value), 0.35 if is_number(kind) else 0.1
     if isinstance(op, _EQUAL):
         yield ast.Constant(value=None), 0.1
-        for known, empty in _EMPTIES:
-            if kind & known:
+        for empty_kind, empty in _EMPTIES:
+            if kind & empty_kind:
                 yield empty, 0.2
 
 
@@ -211,9 +211,9 @@ def _with_right(
 ) -> Iterator[Edit]:
     old = node.comparators[index]
     comparators = [*node.comparators[:index], new, *node.comparators[index + 1 :]]
-    whole = ast.Compare(left=node.left, ops=node.ops, comparators=comparators)
+    comparison = ast.Compare(left=node.left, ops=node.ops, comparators=comparators)
     note = f"{become(view.text(old), ast.unparse(new))} in `{view.text(node)}`"
-    yield from swap(spot, whole, "comparand", weight * 0.8, note)
+    yield from swap(spot, comparison, "comparand", weight * 0.8, note)
 
 
 OPERATOR = "operator"
@@ -300,16 +300,16 @@ def _other_operator(view: ExpressionView, spot: Spot, node: ast.BinOp) -> Iterat
 
 
 def _operands(view: ExpressionView, spot: Spot, node: ast.BinOp) -> Iterator[Edit]:
-    left, right, whole = view.kind(node.left), view.kind(node.right), view.text(node)
+    left, right, text = view.kind(node.left), view.kind(node.right), view.text(node)
     order_counts = not isinstance(node.op, _COMMUTE) or not (is_number(left) or is_number(right))
     if order_counts and fits(left, right):
         new = binary(node.right, type(node.op), node.left)
         prior = 0.6 if isinstance(node.op, ast.Add) else 0.35
-        yield from swap(spot, new, OPERATOR, prior, f"the operands of `{whole}` swapped")
-    for kept in (node.left, node.right):
+        yield from swap(spot, new, OPERATOR, prior, f"the operands of `{text}` swapped")
+    for operand in (node.left, node.right):
         # What is no number was perhaps never to be counted with.
-        weight = 0.4 * max(fits(view.kind(kept), view.kind(node)), 0.15)
-        yield from swap(spot, kept, OPERATOR, weight, become(whole, view.text(kept)))
+        weight = 0.4 * max(fits(view.kind(operand), view.kind(node)), 0.15)
+        yield from swap(spot, operand, OPERATOR, weight, become(text, view.text(operand)))
     yield from _regroup(view, spot, node)
 
 
@@ -332,8 +332,8 @@ def _other_step(view: ExpressionView, spot: Spot, node: ast.AugAssign) -> Iterat
     for op, weight in _weigh(type(node.op), fitting(left, right)):
         new: ast.stmt = ast.AugAssign(target=node.target, op=op(), value=node.value)
         yield from swap(spot, new, OPERATOR, weight, become(f"{old}=", f"{SIGNS[op]}="))
-    plain = ast.Assign(targets=[node.target], value=node.value, lineno=0)
-    yield from swap(spot, plain, OPERATOR, 0.3, become(f"{old}=", "="))
+    assignment = ast.Assign(targets=[node.target], value=node.value, lineno=0)
+    yield from swap(spot, assignment, OPERATOR, 0.3, become(f"{old}=", "="))
 
 
 def _further(view: ExpressionView, spot: Spot, node: ast.Assign) -> Iterator[Edit]:
@@ -351,8 +351,8 @@ def _connectives(view: ExpressionView, spot: Spot, node: ast.BoolOp) -> Iterator
     yield from swap(spot, new, OPERATOR, 0.8, become(old, "or" if old == "and" else "and"))
     for index, value in enumerate(node.values):
         rest = [*node.values[:index], *node.values[index + 1 :]]
-        kept = rest[0] if len(rest) == 1 else ast.BoolOp(op=node.op, values=rest)
-        yield from swap(spot, kept, OPERATOR, 0.5, f"`{old} {view.text(value)}` dropped")
+        remainder = rest[0] if len(rest) == 1 else ast.BoolOp(op=node.op, values=rest)
+        yield from swap(spot, remainder, OPERATOR, 0.5, f"`{old} {view.text(value)}` dropped")
     if len(node.values) > 2:
         yield from _one_other_connective(view, spot, node, op)
     yield from _flatten(view, spot, node)
@@ -451,7 +451,7 @@ def _join_operands(
 ) -> Iterator[Edit]:
     new, shown, other_kind, weight = other
     text, kind = view.text(node), view.kind(node) or other_kind
-    weight *= _place(spot)
+    weight *= _weigh_position(spot)
     fit = fits(other_kind, view.kind(node)) if kind else 0.0
     if fit < 0.3:
         return
@@ -465,7 +465,7 @@ def _join_operands(
             yield from swap(spot, binary(new, op, node), OPERAND, prior if sequence else prior * 0.75, note)
 
 
-def _place(spot: Spot) -> float:
+def _weigh_position(spot: Spot) -> float:
     """How usual it is that a part of a result is forgotten here."""
     if isinstance(spot.parent, ast.Call | ast.keyword | ast.Return | ast.Assign | ast.AugAssign | ast.Yield):
         return 1.0

@@ -107,22 +107,22 @@ def _like(view: ExpressionView, spot: Spot, value: ast.expr) -> Iterator[Value]:
     if isinstance(value, ast.Constant) or not _names(value) <= allow_names(view, spot):
         return
     yield value, 0.3
-    for place, part in places(value):
+    for position, part in places(value):
         if isinstance(part, ast.BinOp):
             for op in fitting(view.kind(part.left), view.kind(part.right)):
                 if op in SIGNS and not isinstance(part.op, op):
-                    yield _with(value, place, binary(part.left, op, part.right)), 0.2
+                    yield _with(value, position, binary(part.left, op, part.right)), 0.2
         elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
             kind = view.kinds.of_name(part.id)
             for word in spot.visible.near if kind != CALLABLE else ():
                 fit = fits(view.kinds.of_name(word), kind)
                 if word != part.id and fit:
-                    yield _with(value, place, name(word)), 0.15 * fit
+                    yield _with(value, position, name(word)), 0.15 * fit
 
 
-def _with(value: ast.expr, place: Any, new: ast.expr) -> ast.expr:
-    made: ast.expr = replace(value, place, new)
-    return made
+def _with(value: ast.expr, position: Any, new: ast.expr) -> ast.expr:
+    expression: ast.expr = replace(value, position, new)
+    return expression
 
 
 def _names(value: ast.expr) -> frozenset[str]:
@@ -161,8 +161,8 @@ def _items(view: ExpressionView, spot: Spot, words: list[str]) -> Iterator[Value
         for word in words:
             index = view.kinds.of_name(word)
             if word != holder and (index & INT or not index or (index & STR and not kind & SEQUENCE)):
-                made = ast.Subscript(value=name(holder), slice=name(word), ctx=LOAD)
-                yield made, 0.15 * (1.0 if kind else 0.6) * (1.0 if index else 0.6)
+                subscript = ast.Subscript(value=name(holder), slice=name(word), ctx=LOAD)
+                yield subscript, 0.15 * (1.0 if kind else 0.6) * (1.0 if index else 0.6)
 
 
 def _turn(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
@@ -184,27 +184,27 @@ _TURNS = (("list", 0.2), ("tuple", 0.12), ("len", 0.15), ("sum", 0.12), ("set", 
 def _join(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
     """The texts of a list as one."""
     texts = [word[1:-1] for word in view.context.words.constants if word[:1] == "'" and len(word) <= 4]
-    plain = [separator for separator in texts if "\\" not in separator][:4]
+    separators = [separator for separator in texts if "\\" not in separator][:4]
     for word in words if not kinds or kinds & STR else ():
         holder, items = view.kinds.of_name(word), view.kinds.of_name(f"{word}[]")
         if holder & (LIST | TUPLE) and (not items or items & STR):
             sure = 1.0 if items or kinds else 0.5
-            for separator in dict.fromkeys((*plain, *_SEPARATORS)):
+            for separator in dict.fromkeys((*separators, *_SEPARATORS)):
                 joiner = ast.Attribute(value=ast.Constant(value=separator), attr="join", ctx=LOAD)
-                made = ast.Call(func=joiner, args=[name(word)], keywords=[])
-                yield made, sure * (0.25 if separator in plain else 0.2)
+                join_call = ast.Call(func=joiner, args=[name(word)], keywords=[])
+                yield join_call, sure * (0.25 if separator in separators else 0.2)
 
 
 def _operations(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
     """An operation of two visible numbers, or of two visible sequences."""
-    for one in words[-6:]:
+    for word in words[-6:]:
         for other in words[-6:]:
-            kind = view.kinds.of_name(one)
-            if one != other and kind & view.kinds.of_name(other) and fits(kind, kinds):
+            kind = view.kinds.of_name(word)
+            if word != other and kind & view.kinds.of_name(other) and fits(kind, kinds):
                 number = is_number(kind)
                 for op in _ARITHMETIC if number else (ast.Add,) if kind & (LIST | STR | TUPLE) else ():
-                    if one < other or op not in (ast.Add, ast.Mult) or not number:
-                        yield binary(name(one), op, name(other)), 0.07
+                    if word < other or op not in (ast.Add, ast.Mult) or not number:
+                        yield binary(name(word), op, name(other)), 0.07
 
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Div, ast.Mod)
@@ -239,23 +239,23 @@ _CONVERTED = frozenset({"ValueError", "TypeError", "ArithmeticError", "ZeroDivis
 @expression_operator(_MOST_RAISED)
 def exceptions(view: ExpressionView) -> Iterator[Edit]:
     """Another exception in `raise` and `except`, two for one, and `raise "…"` with an exception around the text."""
-    known = _list_exceptions(view)
+    weights = _list_exceptions(view)
     for spot, node in view.values:
         if isinstance(spot.parent, ast.Raise) and spot.field == "exc":
-            yield from _raise_other(view, spot, node, known)
+            yield from _raise_other(view, spot, node, weights)
     for spot, tried in view.of(ast.Try):
         for index, handler in enumerate(tried.handlers):
             if handler.type is not None:  # what ended a test is caught by the edits of jumps
-                yield from _catch_other(view, spot, (index, handler), known)
+                yield from _catch_other(view, spot, (index, handler), weights)
 
 
 def _list_exceptions(view: ExpressionView) -> dict[str, float]:
     """Exceptions by name, with how likely each is meant: those that the file or its tests name come first."""
     words = view.context.words
     tested = [word for text in words.texts[1:] for word in _USUAL if word in text]
-    found = dict.fromkeys(_USUAL, 0.2) | dict.fromkeys((*words.names, *tested), 0.6)
+    weights = dict.fromkeys(_USUAL, 0.2) | dict.fromkeys((*words.names, *tested), 0.6)
     own = {word for word, item in view.outside.classes.items() if _is_exception_class(item)}
-    return {word: weight for word, weight in found.items() if word in own or _is_builtin(word)}
+    return {word: weight for word, weight in weights.items() if word in own or _is_builtin(word)}
 
 
 def _is_exception_class(node: ast.ClassDef) -> bool:
@@ -268,16 +268,16 @@ def _is_builtin(word: str) -> bool:
     return isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, Warning)
 
 
-def _raise_other(view: ExpressionView, spot: Spot, node: ast.expr, known: dict[str, float]) -> Iterator[Edit]:
-    text, made = view.text(node), node.func if isinstance(node, ast.Call) else node
+def _raise_other(view: ExpressionView, spot: Spot, node: ast.expr, weights: dict[str, float]) -> Iterator[Edit]:
+    text, exception = view.text(node), node.func if isinstance(node, ast.Call) else node
     loose = isinstance(node, ast.Constant | ast.JoinedStr) or view.kind(node) == STR
-    for word, weight in known.items():
+    for word, weight in weights.items():
         if loose:
             yield from swap(spot, call(word, node), EXCEPTION, 0.4 + 0.5 * weight, become(text, f"{word}({text})"))
-        elif isinstance(made, ast.Name) and made.id != word:
+        elif isinstance(exception, ast.Name) and exception.id != word:
             args = node.args if isinstance(node, ast.Call) else []
             new = ast.Call(func=name(word), args=args, keywords=[]) if isinstance(node, ast.Call) else name(word)
-            yield from swap(spot, new, EXCEPTION, 0.5 * weight * _near(made.id, word), become(made.id, word))
+            yield from swap(spot, new, EXCEPTION, 0.5 * weight * _near(exception.id, word), become(exception.id, word))
 
 
 def _near(old: str, new: str) -> float:
@@ -286,21 +286,21 @@ def _near(old: str, new: str) -> float:
 
 
 def _catch_other(
-    view: ExpressionView, spot: Spot, found: tuple[int, ast.ExceptHandler], known: dict[str, float]
+    view: ExpressionView, spot: Spot, numbered_handler: tuple[int, ast.ExceptHandler], weights: dict[str, float]
 ) -> Iterator[Edit]:
     """Another exception caught, or one more."""
-    index, handler = found
+    index, handler = numbered_handler
     old, text = handler.type, view.text(handler.type) if handler.type else ""
     present = old.elts if isinstance(old, ast.Tuple) else [old] if old else []
-    if any(isinstance(one, ast.Name) and one.id == "Exception" for one in present):
+    if any(isinstance(part, ast.Name) and part.id == "Exception" for part in present):
         return
     line = handler.lineno if handler.lineno in view.context.lines else spot.line
-    place = (*spot.place, ("handlers", index), ("type", None))
-    for word, weight in known.items():
-        if any(isinstance(one, ast.Name) and one.id == word for one in present):
+    position = (*spot.position, ("handlers", index), ("type", None))
+    for word, weight in weights.items():
+        if any(isinstance(part, ast.Name) and part.id == word for part in present):
             continue
         both = ast.Tuple(elts=[*present, name(word)], ctx=LOAD)
         for new, share in ((name(word), 0.6 * _near(text, word)), (both, 0.4)):
             if not same(old, new):
                 note = become(f"except {text}", f"except {ast.unparse(new)}")
-                yield Edit(kind=EXCEPTION, place=place, new=(new,), weight=weight * share, line=line, note=note)
+                yield Edit(kind=EXCEPTION, position=position, new=(new,), weight=weight * share, line=line, note=note)

@@ -24,7 +24,7 @@ class StatementExpression:
     """An expression of a statement's own, where it stands, and its text."""
 
     site: Site
-    place: Place
+    position: Place
     node: ast.expr
     parent: ast.AST
 
@@ -36,26 +36,26 @@ class StatementExpression:
 
 def statement_expressions(site: Site) -> Iterator[StatementExpression]:
     """The expressions of a statement, those of the statements in it left out."""
-    yield from _expressions(site, site.node, site.place)
+    yield from _expressions(site, site.node, site.position)
 
 
-def _expressions(site: Site, node: ast.AST, place: Place) -> Iterator[StatementExpression]:
+def _expressions(site: Site, node: ast.AST, position: Place) -> Iterator[StatementExpression]:
     for field, value in ast.iter_fields(node):
         if node is site.node and field in _BLOCK_FIELDS:
             continue
         for index, child in enumerate(value) if isinstance(value, list) else ((None, value),):
             if not isinstance(child, ast.AST):
                 continue
-            below = (*place, (field, index))
+            below = (*position, (field, index))
             if isinstance(child, ast.expr):
-                yield StatementExpression(site=site, place=below, node=child, parent=node)
+                yield StatementExpression(site=site, position=below, node=child, parent=node)
             yield from _expressions(site, child, below)
 
 
 def replacement(kind: str, spot: StatementExpression, new: Piece, weight: float, old: str = "") -> Edit:
     """Another expression at a spot."""
     note = f"`{old or spot.piece.text}` becomes `{new.text}`"
-    return Edit(kind=kind, place=spot.place, new=(new.node,), weight=weight, line=spot.site.line, note=note)
+    return Edit(kind=kind, position=spot.position, new=(new.node,), weight=weight, line=spot.site.line, note=note)
 
 
 def best_of(proposals: Iterable[tuple[Piece, float]], most: int) -> list[tuple[Piece, float]]:
@@ -77,7 +77,7 @@ def choices(kind: str, spot: StatementExpression, proposals: Iterable[tuple[Piec
 def change(kind: str, site: Site, new: Sequence[ast.stmt], weight: float, note: str, count: int = 1) -> Edit:
     """Other statements in the place of `count` statements from the site on."""
     return Edit(
-        kind=kind, place=site.place, new=tuple(new), count=count, weight=weight, line=site.line, note=note
+        kind=kind, position=site.position, new=tuple(new), count=count, weight=weight, line=site.line, note=note
     )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def insert(kind: str, gap: tuple[Block, int, int], new: ast.stmt, weight: float,
     block, index, line = gap
     count = int(block.idle(index))
     weight = min(weight * (_AT_PASS if count else 1.0), 1.0)
-    return Edit(kind=kind, place=block.place(index), new=(new,), count=count, weight=weight, line=line, note=note)
+    return Edit(kind=kind, position=block.position(index), new=(new,), count=count, weight=weight, line=line, note=note)
 
 
 def statement_operator(most: int | None = None) -> Callable[[Callable[[StatementView], Iterable[Edit]]], EditOperator]:

@@ -57,7 +57,7 @@ class Block:
     open: bool = True
     above: tuple[Block, int] | None = None
 
-    def place(self, index: int) -> Place:
+    def position(self, index: int) -> Place:
         """The place of the statement with this index; the length of the block for its end."""
         return (*self.holder, (self.field, index))
 
@@ -84,9 +84,9 @@ class Site:
     line: int
 
     @property
-    def place(self) -> Place:
+    def position(self) -> Place:
         """The statement's place."""
-        return self.block.place(self.index)
+        return self.block.position(self.index)
 
 
 def blocks(context: EditContext) -> Iterator[Block]:
@@ -96,19 +96,19 @@ def blocks(context: EditContext) -> Iterator[Block]:
     yield from _inside(node, context.scope, outside, bool(context.scope))
 
 
-def _inside(node: ast.AST, place: Place, outer: Block, functions: bool) -> Iterator[Block]:
-    above = (outer, place[-1][1] or 0) if place and outer.statements else None
+def _inside(node: ast.AST, position: Place, outer: Block, functions: bool) -> Iterator[Block]:
+    above = (outer, position[-1][1] or 0) if position and outer.statements else None
     for field in _FIELDS:
         statements = getattr(node, field, None)
         if isinstance(statements, list) and statements:
-            yield from _block(node, place, field, outer, above, functions)
+            yield from _block(node, position, field, outer, above, functions)
     for field in ("handlers", "cases"):
         for index, part in enumerate(getattr(node, field, ())):
-            yield from _block(part, (*place, (field, index)), "body", outer, above, functions)
+            yield from _block(part, (*position, (field, index)), "body", outer, above, functions)
 
 
 def _block(
-    node: ast.AST, place: Place, field: str, outer: Block, above: tuple[Block, int] | None, functions: bool
+    node: ast.AST, position: Place, field: str, outer: Block, above: tuple[Block, int] | None, functions: bool
 ) -> Iterator[Block]:
     function, loops, is_open = outer.function, outer.loops, outer.open
     if isinstance(node, Function):
@@ -120,13 +120,13 @@ def _block(
     elif isinstance(node, ast.ExceptHandler) and above and isinstance(_statement(above), ast.TryStar):
         is_open = False
     block = Block(
-        holder=place, field=field, owner=node, statements=getattr(node, field), function=function, loops=loops,
+        holder=position, field=field, owner=node, statements=getattr(node, field), function=function, loops=loops,
         open=is_open, above=above,
     )  # fmt: skip
     yield block
     for index, statement in enumerate(block.statements):
         if functions or not isinstance(statement, Function):
-            yield from _inside(statement, block.place(index), block, functions)
+            yield from _inside(statement, block.position(index), block, functions)
 
 
 def _statement(above: tuple[Block, int]) -> ast.stmt:
@@ -156,9 +156,9 @@ def gaps(context: EditContext) -> Iterator[tuple[Block, int, int]]:
                 continue
             after = block.statements[index] if index < len(block.statements) else None
             lines = [line_of(context, node) for node in (after, before) if node is not None]
-            found = [line for line in lines if line is not None]
-            if found:
-                yield block, index, max(found, key=lambda line: context.lines[line])
+            numbers = [line for line in lines if line is not None]
+            if numbers:
+                yield block, index, max(numbers, key=lambda line: context.lines[line])
 
 
 def line_of(context: EditContext, node: ast.AST) -> int | None:
@@ -234,12 +234,12 @@ _OF_NUMBERS = frozenset({"range", "abs"})
 
 def infer_from_uses(nodes: Iterable[ast.AST]) -> dict[str, Kind]:
     """Variables and dotted chains with the kinds that their uses suggest, taken together."""
-    found: dict[str, Kind] = {}
+    kinds: dict[str, Kind] = {}
     for node in nodes:
         for variable, kind in _suggest(node):
             if variable:
-                found[variable] = found.get(variable, frozenset()) | kind
-    return found
+                kinds[variable] = kinds.get(variable, frozenset()) | kind
+    return kinds
 
 
 def chain(node: ast.expr) -> str:
@@ -338,9 +338,9 @@ def records(node: ast.AST) -> Iterator[str]:
 
 def list_awaited(text: str) -> Iterator[tuple[str, str]]:
     """The exceptions that a text of tests waits for: (kind, the words its message is to hold, where they are plain)."""
-    for found in _RAISES.finditer(text):
-        words = found.group("words") or ""
-        yield found.group("kind").rpartition(".")[2], words if re.fullmatch(r"[\w ,:;'-]*", words) else ""
+    for match in _RAISES.finditer(text):
+        words = match.group("words") or ""
+        yield match.group("kind").rpartition(".")[2], words if re.fullmatch(r"[\w ,:;'-]*", words) else ""
 
 
 def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
@@ -351,15 +351,15 @@ def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
             yield from outside_functions(child)
 
 
-def bindings(node: ast.AST, found: dict[int, dict[str, int]], own: dict[str, int]) -> None:
+def bindings(node: ast.AST, bound_names: dict[int, dict[str, int]], own: dict[str, int]) -> None:
     """Collect what is bound in and below a node; the variables of comprehensions and lambdas are not seen outside."""
     if isinstance(node, Function):
         own.setdefault(node.name, node.lineno)
-        own = found.setdefault(id(node), {})
+        own = bound_names.setdefault(id(node), {})
         every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg)
         own.update((argument.arg, node.lineno) for argument in every if argument)
         for statement in node.body:
-            bindings(statement, found, own)
+            bindings(statement, bound_names, own)
         return
     if isinstance(node, ast.ClassDef):
         own.setdefault(node.name, node.lineno)
@@ -369,7 +369,7 @@ def bindings(node: ast.AST, found: dict[int, dict[str, int]], own: dict[str, int
     elif isinstance(node, ast.comprehension | ast.Lambda):
         return
     for child in ast.iter_child_nodes(node):
-        bindings(child, found, own)
+        bindings(child, bound_names, own)
 
 
 _MOST_NAMES = 12
@@ -397,10 +397,10 @@ class StatementView:
 
     def nodes_of(self, function: Function) -> list[ast.AST]:
         """The nodes of a function without those of functions in it."""
-        found = self._own.get(id(function))
-        if found is None:
-            found = self._own[id(function)] = [node for part in function.body for node in own_nodes(part)]
-        return found
+        nodes = self._own.get(id(function))
+        if nodes is None:
+            nodes = self._own[id(function)] = [node for part in function.body for node in own_nodes(part)]
+        return nodes
 
     def is_generator(self, function: Function) -> bool:
         """Whether a function is a generator."""
@@ -422,9 +422,9 @@ class StatementView:
     @cached_property
     def bound(self) -> dict[int, dict[str, int]]:
         """For each function (and 0 for the module) the names that it binds, with the line where it first does."""
-        found: dict[int, dict[str, int]] = {}
-        bindings(self.node, found, found.setdefault(0, {}))
-        return found
+        bound_names: dict[int, dict[str, int]] = {}
+        bindings(self.node, bound_names, bound_names.setdefault(0, {}))
+        return bound_names
 
     def names(self, block: Block) -> list[str]:
         """The variables that a statement of the block can see, the function's own and the nearest first."""
@@ -441,13 +441,13 @@ class StatementView:
         return self._every[key]
 
     def _list_bound_around(self, block: Block) -> list[str]:
-        found: dict[str, None] = {}
-        place: Block | None = block
-        while place is not None:
-            key = id(place.function) if place.function else 0
-            found.update((text, None) for text in self.bound.get(key, ()))
-            place = place.above[0] if place.above else None
-        return list(found)
+        names: dict[str, None] = {}
+        ancestor: Block | None = block
+        while ancestor is not None:
+            key = id(ancestor.function) if ancestor.function else 0
+            names.update((text, None) for text in self.bound.get(key, ()))
+            ancestor = ancestor.above[0] if ancestor.above else None
+        return list(names)
 
     def list_reassigned(self, block: Block) -> list[str]:
         """The variables of the block's function that it sets itself; parameters that are never set are none."""
@@ -460,7 +460,7 @@ class StatementView:
         """Names that the scope's function reads and that nobody binds: what gave them a value is missing."""
         if not self.context.scope:
             return []
-        known = {text for own in self.bound.values() for text in own} | self.globals | set(dir(builtins))
+        bound_names = {text for own in self.bound.values() for text in own} | self.globals | set(dir(builtins))
         inner = {
             part.id
             for node in self._nodes
@@ -474,7 +474,7 @@ class StatementView:
                   if isinstance(alias, ast.alias)}  # fmt: skip
         if any(isinstance(node, ast.MatchAs | ast.MatchStar | ast.MatchMapping) for node in self._nodes):
             return []  # patterns bind names too; what is rare is not taken apart
-        read = dict.fromkeys(text for text in self.list_read_names(self.node) if text not in known | inner)
+        read = dict.fromkeys(text for text in self.list_read_names(self.node) if text not in bound_names | inner)
         return list(read)[:4]
 
     def unready(self, block: Block, line: int) -> frozenset[str]:
@@ -496,14 +496,14 @@ class StatementView:
     @cached_property
     def conditions(self) -> list[tuple[Piece, bool]]:
         """The conditions that occur and bind nothing, each once, and whether it is in the scope; others come last."""
-        found: dict[str, tuple[Piece, bool]] = {}
+        pieces: dict[str, tuple[Piece, bool]] = {}
         for nodes, near in ((self._nodes, True), (list(ast.walk(self.context.tree)), False)):
             for node in nodes:
                 for part in conditions_in(node):
                     if not any(isinstance(inner, _BINDING) for inner in ast.walk(part)):
-                        made = piece(part)
-                        found.setdefault(made.text, (made, near))
-        return list(found.values())
+                        condition = piece(part)
+                        pieces.setdefault(condition.text, (condition, near))
+        return list(pieces.values())
 
     @cached_property
     def texts(self) -> list[str]:
@@ -540,30 +540,32 @@ class StatementView:
         """Variables that are part of what is put into a holder: (variable, holder)."""
         calls = [node for node in self._nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
         return frozenset(
-            (found, ast.unparse(node.func.value))
+            (variable, ast.unparse(node.func.value))
             for node in calls
             if isinstance(node.func, ast.Attribute) and node.func.attr in {"add", "append", "extend"}
             for part in node.args
-            for found in self.list_read_names(part)
+            for variable in self.list_read_names(part)
         )
 
     def negate(self, part: Piece) -> Piece:
         """The opposite of a condition; kept, because the same one is asked at many places."""
-        found = self._opposites.get(part.text)
-        if found is None:
-            found = self._opposites[part.text] = negate(part)
-        return found
+        opposite = self._opposites.get(part.text)
+        if opposite is None:
+            opposite = self._opposites[part.text] = negate(part)
+        return opposite
 
     def stale(self, block: Block) -> frozenset[str]:
         """Variables that the innermost loop around a block reads and never sets: one of them may lack an update."""
-        place: Block | None = block
-        while place is not None and not (isinstance(place.owner, ast.For | ast.While) and place.field == "body"):
-            place = place.above[0] if place.above and place.loops else None
-        if place is None:
+        ancestor: Block | None = block
+        while ancestor is not None and not (
+            isinstance(ancestor.owner, ast.For | ast.While) and ancestor.field == "body"
+        ):
+            ancestor = ancestor.above[0] if ancestor.above and ancestor.loops else None
+        if ancestor is None:
             return frozenset()
-        if id(place.owner) not in self._stale:
-            self._stale[id(place.owner)] = self._never_set(place.owner)
-        return self._stale[id(place.owner)]
+        if id(ancestor.owner) not in self._stale:
+            self._stale[id(ancestor.owner)] = self._never_set(ancestor.owner)
+        return self._stale[id(ancestor.owner)]
 
     def _never_set(self, loop: ast.AST) -> frozenset[str]:
         nodes = [node for node in ast.walk(loop) if isinstance(node, ast.Name)]
@@ -595,9 +597,9 @@ class StatementView:
         """Whether it is a number."""
         return bool(self.kinds(variable) & NUMBER)
 
-    def alike(self, one: str, other: str) -> bool:
+    def alike(self, variable: str, other: str) -> bool:
         """Whether two variables may have values of the same kind."""
-        left, right = self.kinds(one), self.kinds(other)
+        left, right = self.kinds(variable), self.kinds(other)
         return bool(left & right) or not left or not right
 
     def has_kind(self, variable: str) -> bool:
@@ -606,10 +608,10 @@ class StatementView:
 
     def names_in(self, part: Piece) -> frozenset[str]:
         """The names that a piece reads; kept, because the same piece is asked about at many places."""
-        found = self._read.get(part.text)
-        if found is None:
-            found = self._read[part.text] = frozenset(self.list_read_names(part.node))
-        return found
+        names = self._read.get(part.text)
+        if names is None:
+            names = self._read[part.text] = frozenset(self.list_read_names(part.node))
+        return names
 
     def list_read_names(self, node: ast.AST) -> Iterator[str]:
         """The names that a tree reads."""

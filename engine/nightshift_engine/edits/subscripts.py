@@ -53,7 +53,7 @@ def slices(view: ExpressionView) -> Iterator[Edit]:
         if isinstance(node.func, ast.Name) and node.func.id == "range" and not node.keywords:
             yield from _other_range(view, spot, node)
     for spot, part in view.of(ast.Subscript):
-        if spot.whole and isinstance(part.slice, ast.Slice):
+        if spot.is_replaceable and isinstance(part.slice, ast.Slice):
             yield from _unslice(view, spot, part)
     for spot, value in view.values:
         yield from _slice(view, spot, value)
@@ -118,8 +118,8 @@ def _with(node: ast.Slice, bound: str, new: ast.expr | None) -> ast.Slice:
 def _other_range(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     text, args = view.text(node), node.args
     for new, weight in _ranges(view, spot, args):
-        whole = call("range", *new)
-        yield from swap(spot, whole, "range", weight, become(text, ast.unparse(whole)))
+        range_call = call("range", *new)
+        yield from swap(spot, range_call, "range", weight, become(text, ast.unparse(range_call)))
 
 
 def _ranges(view: ExpressionView, spot: Spot, args: list[ast.expr]) -> Iterator[tuple[list[ast.expr], float]]:
@@ -218,7 +218,7 @@ def subscripts(view: ExpressionView) -> Iterator[Edit]:
     for spot, node in view.of(ast.Subscript):
         if not isinstance(node.slice, ast.Slice):
             yield from _other_index(view, spot, node)
-            if spot.whole:
+            if spot.is_replaceable:
                 yield from _without_index(view, spot, node)
     for spot, value in view.values:
         yield from _with_index(view, spot, value)
@@ -327,10 +327,10 @@ def _pairs(view: ExpressionView, spot: Spot, node: ast.Dict) -> Iterator[Edit]:
         if len(node.keys) > 1:
             rest = ast.Dict(keys=[*keys[:index], *keys[index + 1 :]], values=[*values[:index], *values[index + 1 :]])
             yield from swap(spot, rest, SUBSCRIPT, 0.1, f"`{view.text(key)}` left out of `{text}`")
-    for one, other in combinations(range(len(node.values)), 2):
+    for first, other in combinations(range(len(node.values)), 2):
         if len(node.values) <= 6:
             values = list(node.values)
-            values[one], values[other] = values[other], values[one]
+            values[first], values[other] = values[other], values[first]
             yield from swap(
                 spot, ast.Dict(keys=node.keys, values=values), SUBSCRIPT, 0.3, f"values swapped in `{text}`"
             )
@@ -340,10 +340,10 @@ def _order(view: ExpressionView, spot: Spot, node: ast.Tuple | ast.List) -> Iter
     """Two items in the other order, also among the targets of an assignment."""
     if isinstance(node.ctx, ast.Del) or len(node.elts) > 6:
         return
-    for one, other in combinations(range(len(node.elts)), 2):
+    for first, other in combinations(range(len(node.elts)), 2):
         items = list(node.elts)
-        items[one], items[other] = items[other], items[one]
+        items[first], items[other] = items[other], items[first]
         new = type(node)(elts=items, ctx=node.ctx)
-        alike = fits(view.kind(items[one]), view.kind(items[other]))
+        alike = fits(view.kind(items[first]), view.kind(items[other]))
         prior = (0.5 if isinstance(node, ast.Tuple) else 0.25) * (0.3 + 0.7 * alike)
         yield from swap(spot, new, "order", prior, f"items of `{view.text(node)}` swapped")

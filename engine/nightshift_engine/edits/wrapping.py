@@ -136,9 +136,13 @@ def _as_elsewhere(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[
         return
     if isinstance(node, ast.Constant | ast.Lambda):
         return
-    known = {function for function, *_ in _TURNS}
+    usual_functions = {function for function, *_ in _TURNS}
     for function in view.file.turns:
-        if function not in known and function not in view.outside.functions and not text.startswith(f"{function}("):
+        if (
+            function not in usual_functions
+            and function not in view.outside.functions
+            and not text.startswith(f"{function}(")
+        ):
             fit = fits(view.kind(call(function, node)), expect_kind(spot, view.kinds))
             yield from swap(spot, call(function, node), WRAPPED, 0.25 * fit, become(text, f"{function}({text})"))
     usual = _OF_TEXT if kind == STR else _OF_COLLECTION if kind & (LIST | DICT | SET) else ()
@@ -239,18 +243,18 @@ class _Near:
 
     def __init__(self, view: ExpressionView) -> None:
         self._view = view
-        self._found: dict[int, list[tuple[ast.expr, float]]] = {}
+        self._nearby: dict[int, list[tuple[ast.expr, float]]] = {}
 
     def of(self, spot: Spot) -> list[tuple[ast.expr, float]]:
         """Parts of the conditions around a spot, with weights, then those of its own statement."""
         key = id(spot.statement)
-        if key not in self._found:
-            self._found[key] = list(self._all(spot))
-        return self._found[key]
+        if key not in self._nearby:
+            self._nearby[key] = list(self._all(spot))
+        return self._nearby[key]
 
     def _all(self, spot: Spot) -> Iterator[tuple[ast.expr, float]]:
         tree, seen = self._view.context.tree, set[str]()
-        around = [at(tree, spot.place[:end]) for end in range(len(spot.place), 0, -1)]
+        around = [at(tree, spot.position[:end]) for end in range(len(spot.position), 0, -1)]
         tests = [node.test for node in around if isinstance(node, _TESTS)]
         own = [] if isinstance(spot.statement, ast.If | ast.While | ast.For) else [spot.statement]
         for trees, weight in ((tests[:2], 0.3), (own, 0.15)):
@@ -269,7 +273,7 @@ def _is_shared(node: ast.expr) -> bool:
 
 
 def _limit(view: ExpressionView, near: _Near, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    target, text, whole = _target(view, spot), view.text(node), isinstance(spot.parent, _ENDS)
+    target, text, is_end = _target(view, spot), view.text(node), isinstance(spot.parent, _ENDS)
     kind = view.kind(node) or (view.kinds.of_name(target) if target else UNKNOWN)
     if spot.truth or not (is_number(kind) or (not kind and (target or spot.field in ("value", "elts", "args")))):
         return
@@ -277,7 +281,7 @@ def _limit(view: ExpressionView, near: _Near, spot: Spot, node: ast.expr) -> Ite
         return
     if spot.call and name_callee(spot.call) in ("max", "min"):
         return
-    sure = (1.0 if kind else 0.5) * (1.0 if whole else 0.5)
+    sure = (1.0 if kind else 0.5) * (1.0 if is_end else 0.5)
     for other, weight in _others(view, near, spot, (node, kind)):
         is_target = bool(target) and ast.unparse(other) == target
         for function in ("max", "min"):
@@ -334,13 +338,13 @@ def _circle(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
         return
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         return
-    weight = _place(view, spot) * (1.0 if kind else 0.4)
+    weight = _weigh_position(view, spot) * (1.0 if kind else 0.4)
     for other, share in _moduli(view, spot) if weight else ():
         new = binary(node, ast.Mod, other)
         yield from swap(spot, new, "operand", weight * share, become(text, ast.unparse(new)))
 
 
-def _place(view: ExpressionView, spot: Spot) -> float:
+def _weigh_position(view: ExpressionView, spot: Spot) -> float:
     """How usual it is that a number starts again at an end here."""
     parent = spot.parent
     if isinstance(parent, ast.Subscript) and spot.field == "slice":
@@ -367,8 +371,8 @@ def _moduli(view: ExpressionView, spot: Spot) -> Iterator[tuple[ast.expr, float]
     letters = {"chr", "ord"} <= view.file.calls
     if letters:
         yield number(_LETTERS), 0.12
-    known = (int(word) for word in view.context.words.constants if word.isdecimal())
-    for value in [value for value in known if value > 1 and not (letters and value == _LETTERS)][:6]:
+    numbers = (int(word) for word in view.context.words.constants if word.isdecimal())
+    for value in [value for value in numbers if value > 1 and not (letters and value == _LETTERS)][:6]:
         yield number(value), 0.06
 
 

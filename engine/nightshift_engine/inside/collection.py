@@ -102,8 +102,8 @@ class Tests(coroutines.Coroutines):
             return "failed"
         if self._failed is not None:
             return "steps" if isinstance(self.raised, OutOfSteps) else "failed"
-        plain = all(report.outcome == "passed" and not hasattr(report, "wasxfail") for report in reports)
-        return "passed" if plain else "skipped"
+        has_passed = all(report.outcome == "passed" and not hasattr(report, "wasxfail") for report in reports)
+        return "passed" if has_passed else "skipped"
 
     def tear_down(self):
         """End what outlives a single test; returns whether that went well."""
@@ -121,7 +121,7 @@ class Tests(coroutines.Coroutines):
 
     def error_line(self):
         """The same in a line; empty when it did not fail."""
-        return "" if (found := self.details()) is None else line(found)
+        return "" if (details := self.details()) is None else line(details)
 
     def in_order(self, order):
         """The items with these ids, each with the one after it; all of them where no id is known."""
@@ -129,6 +129,6 @@ class Tests(coroutines.Coroutines):
         return list(zip(items, [*items[1:], None], strict=False))
 
 
-def line(found):
+def line(details):
     """Details in a line."""
-    return f"{found['kind']}: {found['message']}".partition("\n")[0][:MOST_CHARS]
+    return f"{details['kind']}: {details['message']}".partition("\n")[0][:MOST_CHARS]

@@ -54,8 +54,8 @@ def run(job, source, first, libraries):
     files.unpack(job, source)
     task = {**job["program"], "memory_mb": job["memory_mb"]}
     first.send(json.dumps({"session": job["session"], "task": task}).encode())
-    said = synthesise(job, task, first, libraries) if task["kind"] == "synthesis" else first.watch(job)
-    return {"python": sys.version.split()[0], "program": said} | beside.ended()
+    answer = synthesise(job, task, first, libraries) if task["kind"] == "synthesis" else first.watch(job)
+    return {"python": sys.version.split()[0], "program": answer} | beside.ended()
 
 
 def synthesise(job, task, first, libraries):

@@ -28,7 +28,7 @@ from collections import deque
 from nightshift_inside import session
 
 from . import collection, forks, instrument, snapshot
-from .patching import UNREADABLE, LoadedFunctions, NotSwappable, invalid, place
+from .patching import UNREADABLE, LoadedFunctions, NotSwappable, install, invalid
 
 PENDING, BEGUN, DONE, EARLY, AFRESH = range(5)
 RESTARTS = 3
@@ -60,9 +60,11 @@ class Batch:
 
     def run(self):
         """Try them."""
-        plain = self._task["plain"]
-        self._run_stage(PENDING, EARLY, self._warm, fits=not plain and any(scope for _, scope, _ in self.candidates))
-        self._run_stage(EARLY, AFRESH, self._early, fits=not plain and self.is_closed)
+        is_uninstrumented = self._task["plain"]
+        self._run_stage(
+            PENDING, EARLY, self._warm, fits=not is_uninstrumented and any(scope for _, scope, _ in self.candidates)
+        )
+        self._run_stage(EARLY, AFRESH, self._early, fits=not is_uninstrumented and self.is_closed)
         gc.collect()
         gc.freeze()
         self.try_all(AFRESH, self._afresh)
@@ -77,7 +79,11 @@ class Batch:
         self._move(state, after)
 
     def _with(self, state):
-        return [number for number, found in enumerate(self._states[: len(self.candidates)]) if found == state]
+        return [
+            number
+            for number, candidate_state in enumerate(self._states[: len(self.candidates)])
+            if candidate_state == state
+        ]
 
     def _move(self, before, after):
         for number in self._with(before):
@@ -97,16 +103,16 @@ class Batch:
         forks.emit(self._events, "begun", number)
 
     def _end(self, numbers, slot, how):
-        found = slot.findings
-        for number, *outcome in found:
+        findings = slot.findings
+        for number, *outcome in findings:
             if outcome[0] == "unfit":
                 self._states[number] = AFRESH
             elif outcome[0] == "passed" and number != numbers[0]:
                 self._jobs.append([number])
             else:
                 self.settle(number, *outcome)
-        left = numbers[len(found) :]
-        if left and (not found or self._states[left[0]] == BEGUN):
+        left = numbers[len(findings) :]
+        if left and (not findings or self._states[left[0]] == BEGUN):
             self.settle(left.pop(0), "timeout" if how == "timeout" else "crashed", slot.done, "")
         if left:
             self._jobs.appendleft(left)
@@ -115,10 +121,10 @@ class Batch:
         """A candidate does not fit into the warm process."""
         self._states[number] = EARLY
 
-    def settle(self, number, *found):
+    def settle(self, number, *result):
         """Report how a candidate did."""
         self._states[number] = DONE
-        forks.emit(self._events, "tried", number, *found)
+        forks.emit(self._events, "tried", number, *result)
 
     def _warm(self):
         """In a process of its own: collect the tests, then try what can be swapped in."""
@@ -206,7 +212,7 @@ class Batch:
             Whether it can be imported at all; if not, that was said.
         """
         try:
-            place(self.served, slot, *self.candidates[number])
+            install(self.served, slot, *self.candidates[number])
         except UNREADABLE as error:
             slot.report([number, *invalid(error)])
             return False
@@ -233,14 +239,16 @@ class WarmProcess:
         self._batch, self._tests = batch, tests
         candidates, served = batch.candidates, batch.served
         self._living = {
-            path: LoadedFunctions(served, path, entered, {scope for known, scope, _ in candidates if known == path})
+            path: LoadedFunctions(
+                served, path, entered, {scope for candidate_path, scope, _ in candidates if candidate_path == path}
+            )
             for path in {path for path, _, _ in candidates}
             if path in served.codes
         }
         self._swaps = {}
         self._items = [item for item, _ in tests.in_order(batch.order)]
         self._given = [item.callspec.params for item in self._items if hasattr(item, "callspec")]
-        self._kept = [dict(given) for given in self._given]
+        self._originals = [dict(given) for given in self._given]
         self._snapshot = self._take_snapshot() if batch.is_closed else None
         self.most = MOST if self._snapshot else 1
 
@@ -250,7 +258,9 @@ class WarmProcess:
         own = [module for module in sys.modules.values() if str(getattr(module, "__file__", "")).startswith(root)]
         modules = dict.fromkeys((*own, *(item.module for item in self._items if hasattr(item, "module"))))
         try:
-            return snapshot.Snapshot(list(modules), [value for kept in self._kept for value in kept.values()])
+            return snapshot.Snapshot(
+                list(modules), [value for original in self._originals for value in original.values()]
+            )
         except snapshot.Opaque:
             return None
 
@@ -294,8 +304,8 @@ class WarmProcess:
 
     def _renew_parameters(self):
         """Give the tests copies of lists and the like that they are called with, which many functions change."""
-        for given, kept in zip(self._given, self._kept, strict=True):
-            for name, value in kept.items():
+        for given, original in zip(self._given, self._originals, strict=True):
+            for name, value in original.items():
                 if type(value) in {list, dict, set, bytearray}:
                     given[name] = copy.deepcopy(value)
 

@@ -99,9 +99,9 @@ class Slot:
 
 def _is_small(folder):
     count = size = 0
-    for place, _, names in os.walk(folder):
+    for directory, _, names in os.walk(folder):
         for name in names:
-            count, size = count + 1, size + os.lstat(os.path.join(place, name)).st_size
+            count, size = count + 1, size + os.lstat(os.path.join(directory, name)).st_size
             if count > FEW_FILES or size > FEW_BYTES:
                 return False
     return True
@@ -109,11 +109,11 @@ def _is_small(folder):
 
 def _stamps(folder):
     """Return a value that differs after any change of a file or folder in there."""
-    found = {}
-    for place, _, names in os.walk(folder):
-        for path in (place, *(os.path.join(place, name) for name in names)):
-            found[path] = files.stamp(path)
-    return found
+    stamps = {}
+    for directory, _, names in os.walk(folder):
+        for path in (directory, *(os.path.join(directory, name) for name in names)):
+            stamps[path] = files.stamp(path)
+    return stamps
 
 
 def _remove(folder):

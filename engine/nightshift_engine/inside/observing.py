@@ -50,8 +50,8 @@ class Observing:
             session.pytest_main(session.words(self._config), collection.Tests(self._look))
 
     def _look(self, tests):
-        for name, found in tests.broken.items():
-            forks.emit(self._events, "broken", name, found)
+        for name, details in tests.broken.items():
+            forks.emit(self._events, "broken", name, details)
         self._tests, self._items = tests, list(tests.items.values())
         self._seconds = min(TEST_S, max(1.0, self._task["budget_s"] / 3))
         self._jobs.extend((number, 0, self._seconds) for number in range(len(self._items)))
@@ -72,7 +72,7 @@ class Observing:
             return
         with Watcher(self._served) as watcher:
             self._run(item, seconds)
-        lines = {path: hex(sum(1 << line for line in found)) for path, found in watcher.lines.items()}
+        lines = {path: hex(sum(1 << line for line in numbers)) for path, numbers in watcher.lines.items()}
         slot.report([lines, watcher.kinds(), list(watcher.calls)])
 
     def _run(self, item, seconds):
@@ -85,12 +85,12 @@ class Observing:
 
     def _end(self, job, slot, how):
         number, steps, _ = job
-        found = next(iter(slot.findings), None)
+        finding = next(iter(slot.findings), None)
         if steps:
-            if found:
-                self._watch(number, *found)
+            if finding:
+                self._watch(number, *finding)
             return
-        how, seconds, taken, details = found or ["timeout" if how == "timeout" else "crashed", 0.0, 0, None]
+        how, seconds, taken, details = finding or ["timeout" if how == "timeout" else "crashed", 0.0, 0, None]
         self._hows[number] = how
         forks.emit(self._events, "test", number, self._items[number].nodeid, how, seconds, taken, details)
         endless = how in {"steps", "timeout"}
@@ -98,10 +98,10 @@ class Observing:
         (self._jobs.append if how == "passed" else self._jobs.appendleft)((number, *again))
 
     def _watch(self, number, lines, kinds, calls):
-        known = self._calls[self._hows[number] == "passed"]
+        seen_calls = self._calls[self._hows[number] == "passed"]
         new = [text for text in calls if text not in self._calls[True] and text not in self._calls[False]]
-        new = new[: NEW_CALLS - len(known)]
-        known.update(new)
+        new = new[: NEW_CALLS - len(seen_calls)]
+        seen_calls.update(new)
         forks.emit(self._events, "watched", number, lines, kinds, [json.loads(text) for text in new])
 
 
@@ -153,10 +153,10 @@ class Watcher:
     def kinds(self):
         """`path:scope` to name to names of types."""
         seen = (scope for scopes in self._scopes.values() for _, _, _, scope in scopes)
-        found = {
+        local_kinds = {
             f"{s.path}:{s.name}": {name: sorted(kinds) for name, kinds in s.kinds.items()} for s in seen if s.kinds
         }
-        return found | {f"{path}:": self._globals(path) for path in self.lines if path in self._scopes}
+        return local_kinds | {f"{path}:": self._globals(path) for path in self.lines if path in self._scopes}
 
     def _globals(self, path):
         """The types of a module's variables."""
@@ -230,13 +230,13 @@ def _is_entry(frame, code):
 
 def _arguments(frame, code):
     """Positional and named arguments of a call that begins."""
-    names, known = code.co_varnames, frame.f_locals
+    names, values = code.co_varnames, frame.f_locals
     count, total = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
-    positional = [known[name] for name in names[:count]]
-    named = {name: known[name] for name in names[count:total]}
+    positional = [values[name] for name in names[:count]]
+    named = {name: values[name] for name in names[count:total]}
     if code.co_flags & 0x04:
-        positional += known[names[total]]
+        positional += values[names[total]]
         total += 1
     if code.co_flags & 0x08:
-        named |= known[names[total]]
+        named |= values[names[total]]
     return positional, named

@@ -103,8 +103,8 @@ class LoadedFunctions:
             for name, node, classes, _ in functions(self._tree)
             if name in scopes and (code := _inner(module, (*classes, node.name), node)) is not None
         ]
-        found = [held for held in gc.get_referrers(*(code for _, code in codes)) if type(held) is FunctionType]
-        return {node: [held for held in found if held.__code__ is code] for node, code in codes}
+        holders = [held for held in gc.get_referrers(*(code for _, code in codes)) if type(held) is FunctionType]
+        return {node: [held for held in holders if held.__code__ is code] for node, code in codes}
 
     def swap(self, scope, text):
         """Make ready to swap a function.
@@ -153,7 +153,7 @@ class Swap:
     """
 
     def __init__(self, code, changes):
-        self.code, self._after = code, [(held, code, plain, named) for held, plain, named in changes]
+        self.code, self._after = code, [(held, code, defaults, named) for held, defaults, named in changes]
         self._before = [(held, held.__code__, held.__defaults__, held.__kwdefaults__) for held, _, _ in changes]
 
     def act(self):
@@ -166,8 +166,8 @@ class Swap:
 
 
 def _put(changes):
-    for held, code, plain, named in changes:
-        held.__code__, held.__defaults__, held.__kwdefaults__ = code, plain, named
+    for held, code, defaults, named in changes:
+        held.__code__, held.__defaults__, held.__kwdefaults__ = code, defaults, named
 
 
 def _inner(code, names, node):
@@ -219,9 +219,9 @@ def _defaults(held, old, new):
             raise NotSwappable from None
 
     after, positional = _by_name(new.args), _positional(new.args)
-    plain = tuple(value(name, node) for name, node in after.items() if name in positional)
+    defaults = tuple(value(name, node) for name, node in after.items() if name in positional)
     named = {name: value(name, node) for name, node in after.items() if name not in positional}
-    return plain or None, named or None
+    return defaults or None, named or None
 
 
 def _positional(takes):
@@ -246,7 +246,7 @@ UNREADABLE = (SyntaxError, ValueError, LookupError, RecursionError, MemoryError,
 MOST_CHARS = 300
 
 
-def place(served, slot, path, scope, text):
+def install(served, slot, path, scope, text):
     """In a fork: put it there.
 
     Raises:

@@ -51,7 +51,7 @@ class Probing:
         number, first = job
         self._served.root = os.path.join(slot.work, "")
         try:
-            patching.place(self._served, slot, *self._task["variants"][number])
+            patching.install(self._served, slot, *self._task["variants"][number])
         except patching.UNREADABLE:
             for _ in self._task["calls"][first:]:
                 slot.report(["invalid", None, []])
@@ -79,10 +79,10 @@ class Probing:
             return ["failed", None, [kind.__name__ for kind in type(error).__mro__ if kind is not object]]
 
     def _function(self, path, scope):
-        found = self._module(path)
+        target = self._module(path)
         for part in scope.split("."):
-            found = getattr(found, part)
-        return found
+            target = getattr(target, part)
+        return target
 
     def _module(self, path):
         """The module of a file, under the name by which the tree can import it, or else under one of ours."""

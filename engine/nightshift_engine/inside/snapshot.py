@@ -72,14 +72,14 @@ class Snapshot:
         except Opaque:
             return True
         before = self._before
-        return now.marks != before.marks or list(map(id, now.found)) != list(map(id, before.found))
+        return now.marks != before.marks or list(map(id, now.objects)) != list(map(id, before.objects))
 
 
 class _Walk:
     """One walk through all that outlives a test: objects in their order, sizes as `marks`, and codes of functions."""
 
     def __init__(self, modules: Sequence[types.ModuleType], parameters: Sequence[object]) -> None:
-        self.found, self.marks, self.codes = list[object](), list[object](), list[types.CodeType]()
+        self.objects, self.marks, self.codes = list[object](), list[object](), list[types.CodeType]()
         self._seen = set[int]()
         self._own = {id(vars(module)) for module in modules}
         self._names = {module.__name__ for module in modules}
@@ -99,8 +99,8 @@ class _Walk:
                 self._visit(value)
 
     def _visit(self, value: Any) -> None:
-        self.found.append(value)
-        if len(self.found) > MOST:
+        self.objects.append(value)
+        if len(self.objects) > MOST:
             raise Opaque
         kind = type(value)
         if kind in _VALUES or id(value) in self._seen:

@@ -47,8 +47,8 @@ def _compiling(files: Mapping[str, str]) -> Iterator[QuickFix]:
 
 def _distinct(errors: Sequence[tuple[str, ErrorInfo]]) -> list[tuple[str, ErrorInfo]]:
     """One error of each message and place; many tests fail of the same."""
-    kept = {(error.kind, error.message, error.frames[-1:]): (test, error) for test, error in errors[::-1]}
-    return list(kept.values())[::-1]
+    distinct = {(error.kind, error.message, error.frames[-1:]): (test, error) for test, error in errors[::-1]}
+    return list(distinct.values())[::-1]
 
 
 def _for_error(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:

@@ -104,8 +104,8 @@ def indent_of(line: str) -> str:
 
 def first_word(line: str) -> str:
     """The first word of a line, or the empty text."""
-    found = re.match(r"\s*([A-Za-z_]\w*)", line)
-    return found.group(1) if found else ""
+    match = re.match(r"\s*([A-Za-z_]\w*)", line)
+    return match.group(1) if match else ""
 
 
 def is_header(line: str) -> bool:
@@ -164,13 +164,13 @@ class Source:
 
     def function_at(self, line: int) -> Function | None:
         """The innermost function around a line."""
-        found = [node for node in self.nodes if isinstance(node, Function) and _covers(node, line)]
-        return max(found, key=lambda node: node.lineno, default=None)
+        functions = [node for node in self.nodes if isinstance(node, Function) and _covers(node, line)]
+        return max(functions, key=lambda node: node.lineno, default=None)
 
     def class_at(self, line: int) -> ast.ClassDef | None:
         """The innermost class around a line."""
-        found = [node for node in self.nodes if isinstance(node, ast.ClassDef) and _covers(node, line)]
-        return max(found, key=lambda node: node.lineno, default=None)
+        classes = [node for node in self.nodes if isinstance(node, ast.ClassDef) and _covers(node, line)]
+        return max(classes, key=lambda node: node.lineno, default=None)
 
     def spot(self, node: ast.expr | ast.arg | ast.keyword, length: int) -> tuple[int, int, int]:
         """The first `length` characters of a node: (line, start, end); the tree counts columns in bytes of UTF-8."""
@@ -205,12 +205,12 @@ class Source:
 
 def sources(files: Mapping[str, str]) -> dict[str, Source]:
     """The files that are Python."""
-    found: dict[str, Source] = {}
+    python_files: dict[str, Source] = {}
     for path, text in files.items():
         tree = parse_quietly(text) if path.endswith(".py") else None
         if tree is not None:
-            found[path] = Source(path, text, tree)
-    return found
+            python_files[path] = Source(path, text, tree)
+    return python_files
 
 
 def place_of(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> tuple[Source, int] | None:
@@ -224,8 +224,8 @@ def place_of(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> tuple[
 def near(word: str, words: Iterable[str]) -> list[str]:
     """The words that one may have been meant for, the likeliest first: they differ in case alone, or in little."""
     others = [other for other in dict.fromkeys(words) if other != word and len(other) > 1]
-    plain = word.lower().replace("_", "")
-    alike = [other for other in others if other.lower().replace("_", "") == plain]
+    letters = word.lower().replace("_", "")
+    alike = [other for other in others if other.lower().replace("_", "") == letters]
     close: Sequence[str] = difflib.get_close_matches(word, others, n=_MOST_NEAR, cutoff=NEAR)
     return list(dict.fromkeys([*alike, *close]))[:_MOST_NEAR]
 

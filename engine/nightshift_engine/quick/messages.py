@@ -55,8 +55,8 @@ def listing(module: str) -> tuple[str, ...]:
 @lru_cache(maxsize=512)
 def modules_of(name: str) -> tuple[str, ...]:
     """The well-known modules that offer a name, the likeliest first."""
-    found = [module for module in _OFFERING if name in listing(module)]
-    return tuple(sorted(found, key=lambda module: module in _BY_MODULE_NAME))
+    modules = [module for module in _OFFERING if name in listing(module)]
+    return tuple(sorted(modules, key=lambda module: module in _BY_MODULE_NAME))
 
 
 _UNKNOWN_NAME = re.compile(r"name '(\w+)' is not defined")
@@ -67,11 +67,11 @@ _MOST = 3
 
 def missing_imports(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
     """A NameError of what a module offers: of the standard library, or another file of the tree."""
-    found = _UNKNOWN_NAME.search(error.message)
-    place = place_of(test, error, files)
-    if error.kind != "NameError" or found is None or place is None:
+    match = _UNKNOWN_NAME.search(error.message)
+    location = place_of(test, error, files)
+    if error.kind != "NameError" or match is None or location is None:
         return
-    name, (source, _) = found.group(1), place
+    name, (source, _) = match.group(1), location
     for module, part in _offers(name, source, files):
         text = with_import(source, module, part)
         yield from source.fix(text, "import", f"`{_statement(module, part)}` is put in")
@@ -81,9 +81,9 @@ def _offers(name: str, source: Source, files: Mapping[str, Source]) -> Iterator[
     """Modules, each with the name to take from it, or with the empty text for the module itself."""
     own = [(module_of(path), name) for path, other in files.items() if other is not source and _defines(other, name)]
     yield from own[:_MOST]
-    whole = [(name, "")] if is_standard(name) or any(module_of(path) == name for path in files) else []
+    modules = [(name, "")] if is_standard(name) or any(module_of(path) == name for path in files) else []
     parts = [(module, name) for module in modules_of(name)[:_MOST]]
-    yield from [*whole, *parts] if whole and _is_used_as_module(source, name) else [*parts, *whole]
+    yield from [*modules, *parts] if modules and _is_used_as_module(source, name) else [*parts, *modules]
 
 
 def _defines(source: Source, name: str) -> bool:
@@ -127,7 +127,7 @@ def with_import(source: Source, module: str, part: str) -> str:
         if part and node.lineno == node.end_lineno and "(" not in line and "#" not in line and "*" not in line:
             lines[node.lineno - 1] = _extend(node, part) + line[len(line.rstrip()) :]
             return "\n".join(lines)
-    at, alone = _place(source, bool(part))
+    at, alone = _find_import_line(source, bool(part))
     new = [_statement(module, part)]
     if alone and at < len(lines) and lines[at].strip():
         new += [""] if not _opens_block(body) else ["", ""]
@@ -153,7 +153,7 @@ def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def _place(source: Source, wants_from: bool) -> tuple[int, bool]:
+def _find_import_line(source: Source, wants_from: bool) -> tuple[int, bool]:
     """The index of the line before which an import is put in, and whether it stands alone there.
 
     Imports further down, in an `if` or after code, count for nothing.
@@ -191,9 +191,9 @@ def misspelt_imports(_: str, error: ErrorInfo, files: Mapping[str, Source]) -> I
 
 
 def _other_module(lost: str, files: Mapping[str, Source]) -> Iterator[QuickFix]:
-    known = [module_of(path) for path in files]
+    modules = [module_of(path) for path in files]
     for source in files.values():
-        for new in near(lost, [*known, *(part.partition(".")[0] for part in known), *module_names()]):
+        for new in near(lost, [*modules, *(part.partition(".")[0] for part in modules), *module_names()]):
             pattern = re.compile(rf"\b{re.escape(lost)}\b")
             numbers = {
                 node.lineno
@@ -254,9 +254,9 @@ def rename_definition(source: Source, name: str) -> Iterator[QuickFix]:
             yield from source.fix(text, "name", f"`{old}` is called `{name}`")
 
 
-def _shares_words(one: str, other: str) -> bool:
+def _shares_words(name: str, other: str) -> bool:
     """Whether all words of one name are words of the other."""
-    left, right = set(one.lower().split("_")), set(other.lower().split("_"))
+    left, right = set(name.lower().split("_")), set(other.lower().split("_"))
     return left <= right or right <= left
 
 
@@ -298,15 +298,15 @@ _BUILTIN = {kind.__name__: kind for kind in (list, dict, str, set, tuple, int, f
 
 def misspelt(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
     """Fixes of names that do not exist, by the kind of what was raised."""
-    place = place_of(test, error, files)
-    if error.kind in {"NameError", "UnboundLocalError"} and place:
-        yield from _names(*place, error)
+    location = place_of(test, error, files)
+    if error.kind in {"NameError", "UnboundLocalError"} and location:
+        yield from _names(*location, error)
     elif error.kind == "AttributeError":
-        yield from _attributes(place, error, files)
-    elif error.kind == "KeyError" and place:
-        yield from _keys(*place, error)
+        yield from _attributes(location, error, files)
+    elif error.kind == "KeyError" and location:
+        yield from _keys(*location, error)
     elif error.kind == "TypeError":
-        yield from _keywords(place, error, files)
+        yield from _keywords(location, error, files)
 
 
 def _read_suggestions(message: str) -> list[str]:
@@ -315,16 +315,16 @@ def _read_suggestions(message: str) -> list[str]:
 
 
 def _names(source: Source, line: int, error: ErrorInfo) -> Iterator[QuickFix]:
-    found = _MISSPELT.search(error.message)
-    if found is None:
+    match = _MISSPELT.search(error.message)
+    if match is None:
         return
-    name = found.group(1) or found.group(2)
+    name = match.group(1) or match.group(2)
     uses = [node for node in source.nodes if isinstance(node, ast.Name) and node.id == name]
     here = [node for node in uses if node.lineno == line]
     if error.kind == "UnboundLocalError":
         uses = here
-    known = [*_visible(source, line), *source.names, *dir(builtins)]
-    options = [*_read_suggestions(error.message), *filter(None, [_OTHER_WORDS.get(name)]), *near(name, known)]
+    names = [*_visible(source, line), *source.names, *dir(builtins)]
+    options = [*_read_suggestions(error.message), *filter(None, [_OTHER_WORDS.get(name)]), *near(name, names)]
     for new in dict.fromkeys(options):
         yield from source.rename(uses, name, new, "name")
         if len(here) < len(uses):
@@ -352,14 +352,14 @@ def _visible(source: Source, line: int) -> list[str]:
 
 
 def _attributes(
-    place: tuple[Source, int] | None, error: ErrorInfo, files: Mapping[str, Source]
+    location: tuple[Source, int] | None, error: ErrorInfo, files: Mapping[str, Source]
 ) -> Iterator[QuickFix]:  # fmt: skip
-    found = _NO_ATTRIBUTE.search(error.message)
-    if found is None:
+    match = _NO_ATTRIBUTE.search(error.message)
+    if match is None:
         return
-    owner, lost = found.group(1) or found.group(2) or found.group(3), found.group(4)
-    if place is not None:
-        source, line = place
+    owner, lost = match.group(1) or match.group(2) or match.group(3), match.group(4)
+    if location is not None:
+        source, line = location
         nodes = [node for node in source.nodes if isinstance(node, ast.Attribute) and node.attr == lost]
         here = [node for node in nodes if line in {node.lineno, node.end_lineno}] or nodes
         for new in _near_attributes(owner, lost, error, files):
@@ -373,8 +373,8 @@ def _near_attributes(owner: str, lost: str, error: ErrorInfo, files: Mapping[str
     kind = _BUILTIN.get(owner)
     if kind is not None:
         other = _OTHER_METHODS.get(lost)
-        known = [name for name in dir(kind) if not name.startswith("_")]
-        return list(dict.fromkeys([*options, *([other] if other in known else []), *near(lost, known)]))
+        methods = [name for name in dir(kind) if not name.startswith("_")]
+        return list(dict.fromkeys([*options, *([other] if other in methods else []), *near(lost, methods)]))
     if listing(owner):
         return list(dict.fromkeys([*options, *near(lost, listing(owner))]))
     for source in files.values():
@@ -415,8 +415,8 @@ def _keys(source: Source, line: int, error: ErrorInfo) -> Iterator[QuickFix]:
         return
     texts = [node for node in source.nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     here = [node for node in texts if node.lineno == line and node.value == lost]
-    known = [node.value for node in texts if isinstance(node.value, str) and node.value != lost]
-    for new in near(lost, known) if isinstance(lost, str) else ():
+    keys = [node.value for node in texts if isinstance(node.value, str) and node.value != lost]
+    for new in near(lost, keys) if isinstance(lost, str) else ():
         for node in here:
             spot = source.spot(node, len(repr(lost)))
             change = Change(*spot, repr(new) if "'" in source.lines[line - 1][spot[1] :][:1] else f'"{new}"')
@@ -424,18 +424,18 @@ def _keys(source: Source, line: int, error: ErrorInfo) -> Iterator[QuickFix]:
 
 
 def _keywords(
-    place: tuple[Source, int] | None, error: ErrorInfo, files: Mapping[str, Source]
+    location: tuple[Source, int] | None, error: ErrorInfo, files: Mapping[str, Source]
 ) -> Iterator[QuickFix]:  # fmt: skip
-    found = _NO_KEYWORD.search(error.message)
-    if found is None:
+    match = _NO_KEYWORD.search(error.message)
+    if match is None:
         return
-    name, lost = found.groups()
+    name, lost = match.groups()
     for source in files.values():
         for function in (node for node in source.nodes if _is_called(node, name)):
             parameters = [node for node in ast.walk(function) if isinstance(node, ast.arg)]
             for new in near(lost, [node.arg for node in parameters]):
-                if place is not None:
-                    yield from _at_call(place[0], place[1], lost, new)
+                if location is not None:
+                    yield from _at_call(location[0], location[1], lost, new)
                 nodes = [node for node in ast.walk(function) if _is_named(node, new)]
                 yield from source.rename(nodes, new, lost, "keyword")  # type: ignore[arg-type] # see _is_named
 
@@ -470,9 +470,9 @@ _BARE = frozenset({"staticmethod", "classmethod"})
 
 def arity(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
     """Fixes by the interpreter's count of arguments, and of what belongs to an object."""
-    place = place_of(test, error, files)
-    if error.kind == "NameError" and place is not None:
-        yield from _own(*place, error)
+    location = place_of(test, error, files)
+    if error.kind == "NameError" and location is not None:
+        yield from _own(*location, error)
     if error.kind != "TypeError":
         return
     many, few, none = (pattern.search(error.message) for pattern in (_TOO_MANY, _TOO_FEW, _NO_ARGUMENTS))
@@ -481,19 +481,19 @@ def arity(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[
             yield from _without_self(source, many.group(1))
         if none:
             yield from _initialiser(source, none.group(1))
-    if place is not None and many:
-        yield from _shorter(*place, many.group(1).rpartition(".")[2])
-    if place is not None and few:
-        yield from _longer(*place, few.group(1).rpartition(".")[2], re.findall(r"'(\w+)'", few.group(2)))
+    if location is not None and many:
+        yield from _shorter(*location, many.group(1).rpartition(".")[2])
+    if location is not None and few:
+        yield from _longer(*location, few.group(1).rpartition(".")[2], re.findall(r"'(\w+)'", few.group(2)))
 
 
 def _own(source: Source, line: int, error: ErrorInfo) -> Iterator[QuickFix]:
     """`x` becomes `self.x`; and a method that speaks of `self` without having it gets it."""
-    found = _UNKNOWN_NAME.search(error.message)
+    match = _UNKNOWN_NAME.search(error.message)
     owner, function = source.class_at(line), source.function_at(line)
-    if found is None or owner is None or function is None:
+    if match is None or owner is None or function is None:
         return
-    name = found.group(1)
+    name = match.group(1)
     if name == "self":
         yield from _add_self(source, function)
     arguments = [*function.args.posonlyargs, *function.args.args]
@@ -537,13 +537,13 @@ def _without_self(source: Source, qualified: str) -> Iterator[QuickFix]:
 
 def _add_self(source: Source, function: Function) -> Iterator[QuickFix]:
     line = source.lines[function.lineno - 1]
-    found = re.search(rf"def\s+{re.escape(function.name)}\s*\(\s*", line)
-    if found:
+    match = re.search(rf"def\s+{re.escape(function.name)}\s*\(\s*", line)
+    if match:
         arguments = function.args
         alone = not any(
             (arguments.posonlyargs, arguments.args, arguments.vararg, arguments.kwonlyargs, arguments.kwarg)
         )
-        change = Change(function.lineno, found.end(), found.end(), "self" if alone else "self, ")
+        change = Change(function.lineno, match.end(), match.end(), "self" if alone else "self, ")
         yield from source.fix(source.with_changes([change]), "self", f"`{function.name}` gets its `self`")
 
 
@@ -574,8 +574,8 @@ def _shorter(source: Source, line: int, name: str) -> Iterator[QuickFix]:
     """One argument less."""
     for call in _calls(source, line, name):
         for index in reversed(range(len(call.args))):
-            kept = [*call.args[:index], *call.args[index + 1 :]]
-            yield from _recall(source, call, ast.Call(func=call.func, args=kept, keywords=call.keywords))
+            arguments = [*call.args[:index], *call.args[index + 1 :]]
+            yield from _recall(source, call, ast.Call(func=call.func, args=arguments, keywords=call.keywords))
 
 
 def _longer(source: Source, line: int, name: str, missing: list[str]) -> Iterator[QuickFix]:

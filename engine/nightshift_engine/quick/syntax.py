@@ -71,8 +71,8 @@ def _close(lines: list[str], start: int, opener: Token, last: int) -> Iterator[G
     closer = CLOSERS[opener.text]
     for index in range(start, last + 1):
         line = lines[index]
-        found = tokens(line)
-        ends = [token.end for token in found if token.kind != "comment"]
+        line_tokens = tokens(line)
+        ends = [token.end for token in line_tokens if token.kind != "comment"]
         for position in ends:
             if index == start and position < opener.end:
                 continue
@@ -123,8 +123,8 @@ def _of_stray(lines: list[str], first: int, number: int, stray: Token) -> Iterat
 
 def _openings(line: str, end: int, opener: str, words: set[str]) -> Iterator[tuple[int, float]]:
     """Yield the places of a lost opener: between words that ran together, after a caller, before a value."""
-    found = [token for token in tokens(line) if token.start < end]
-    for before, token in zip([None, *found], found, strict=False):
+    line_tokens = [token for token in tokens(line) if token.start < end]
+    for before, token in zip([None, *line_tokens], line_tokens, strict=False):
         if token.kind == "name":
             yield from _splits(token, before.text if before else "", opener, words)
         after_name = before is not None and before.kind == "name" and before.text not in _BEFORE_VALUE
@@ -132,8 +132,8 @@ def _openings(line: str, end: int, opener: str, words: set[str]) -> Iterator[tup
         yield token.start, 1.5 if after_name and opener != "{" else 1.7 if value and opener != "(" else 2.4
         if token.kind == "name" or token.text in OPENERS:
             yield token.end, 2.5
-    if end < len(line) and found:
-        yield end, 1.0 if found[-1].text in _BEFORE_VALUE else 1.5 if found[-1].kind == "name" else 2.6
+    if end < len(line) and line_tokens:
+        yield end, 1.0 if line_tokens[-1].text in _BEFORE_VALUE else 1.5 if line_tokens[-1].kind == "name" else 2.6
 
 
 def _splits(token: Token, before: str, opener: str, words: set[str]) -> Iterator[tuple[int, float]]:
@@ -145,11 +145,11 @@ def _splits(token: Token, before: str, opener: str, words: set[str]) -> Iterator
         return
     for cut in range(1, len(token.text)):
         left, right = token.text[:cut], token.text[cut:]
-        known = left in words or left in _BUILTINS
-        if right.isdigit() and opener == "[" and known:
+        is_word = left in words or left in _BUILTINS
+        if right.isdigit() and opener == "[" and is_word:
             yield token.start + cut, 0.7
         elif right in words or right in {"self", "cls"} or (right.isdigit() and opener == "("):
-            sure = 0.9 if known else 0.95 if before in {"def", "class"} else 1.2 if before == "." else 2.0
+            sure = 0.9 if is_word else 0.95 if before in {"def", "class"} else 1.2 if before == "." else 2.0
             yield token.start + cut, sure - 0.03 * min(len(right) if before == "def" else len(left), 10)
 
 
@@ -176,17 +176,17 @@ _TOO_ODD = 2.5
 
 def _oddity(line: str, position: int) -> float:
     """How unusual the strings of a line are into which a quote was put at this position; lone quotes will not do."""
-    found = tokens(line)
-    if any(token.text in {'"', "'"} for token in found):
+    line_tokens = tokens(line)
+    if any(token.text in {'"', "'"} for token in line_tokens):
         return _TOO_ODD
     inside_word = position > 0 and line[position - 1].isalnum() and line[position + 1 : position + 2].isalnum()
     cramped = line[:position].endswith((",", "+", "=")) and line[position + 1 : position + 2] == " "
     wide = line[position + 1 : position + 3] == "  "
     odd = 0.8 if inside_word else 0.2 if cramped or wide else 0.0
-    for token in found:
+    for token in line_tokens:
         if token.kind == "string" and re.search(r"[\[\](){}:,]|[=+] ", token.text.strip("'\"")):
             odd += 0.4
-    for left, right in pairwise(found):
+    for left, right in pairwise(line_tokens):
         odd += 0.8 if left.kind == "string" and right.kind in {"string", "name", "number"} else 0.0
     return odd
 
@@ -271,15 +271,15 @@ def _beside(lines: list[str], index: int, step: int) -> int | None:
 
 def _natural(lines: list[str], index: int) -> set[int]:
     """The levels that the lines around suggest: that of the line before, deeper behind a header, that of the next."""
-    found: set[int] = set()
+    levels: set[int] = set()
     before, after = _beside(lines, index, -1), _beside(lines, index, 1)
     if before is not None:
         level = len(indent_of(lines[before]))
-        found.add(level + 4 if lines[before][: code_end(lines[before])].endswith(":") else level)
+        levels.add(level + 4 if lines[before][: code_end(lines[before])].endswith(":") else level)
     if after is not None:
         level = len(indent_of(lines[after]))
-        found.add(max(level - 4, 0) if is_header(lines[index]) else level)
-    return found
+        levels.add(max(level - 4, 0) if is_header(lines[index]) else level)
+    return levels
 
 
 def _levels(lines: list[str], index: int) -> list[int]:
@@ -387,10 +387,10 @@ def _colons(lines: list[str], index: int, fault: Fault | None) -> Iterator[Guess
         yield Guess(cost=0.8, text=splice_line(lines, index, end, end, ":"), note=note)
     if fault is not None and "expected ':'" in fault.message:
         column = min(fault.column, len(line))
-        place = len(line[:column].rstrip())
-        yield Guess(cost=0.9, text=splice_line(lines, index, place, place, ":"), note=note)
-    found = tokens(line)
-    for before, token in zip([None, *found], found, strict=False):
+        position = len(line[:column].rstrip())
+        yield Guess(cost=0.9, text=splice_line(lines, index, position, position, ":"), note=note)
+    line_tokens = tokens(line)
+    for before, token in zip([None, *line_tokens], line_tokens, strict=False):
         if token.kind in _VALUES or token.text in OPENERS:
             is_key = (
                 before is not None
@@ -419,14 +419,14 @@ def _comparisons(lines: list[str], index: int) -> Iterator[Guess]:
 
 def _printing(lines: list[str], index: int) -> Iterator[Guess]:
     line = lines[index]
-    found = re.match(r"(\s*(?:.*:\s+)?)(print|exec)\s+(.*)$", line[: code_end(line)])
-    if found:
-        inner = found.group(3).rstrip(";")
+    match = re.match(r"(\s*(?:.*:\s+)?)(print|exec)\s+(.*)$", line[: code_end(line)])
+    if match:
+        inner = match.group(3).rstrip(";")
         new = (
-            f"{found.group(1)}{found.group(2)}({inner.rstrip(',')}{', end=' + repr(' ') if inner[-1:] == ',' else ''})"
+            f"{match.group(1)}{match.group(2)}({inner.rstrip(',')}{', end=' + repr(' ') if inner[-1:] == ',' else ''})"
         )
         text = splice_line(lines, index, 0, code_end(line), new)
-        yield Guess(cost=0.7, text=text, note=f"`{found.group(2)}` is called")
+        yield Guess(cost=0.7, text=text, note=f"`{match.group(2)}` is called")
     raised = re.match(r"(\s*(?:raise|except)\s+[\w.]+)\s*,\s*(.*?)(:?)$", line[: code_end(line)])
     if raised:
         head, rest, colon = raised.groups()
@@ -437,17 +437,21 @@ def _printing(lines: list[str], index: int) -> Iterator[Guess]:
 def _commas(lines: list[str], index: int, fault: Fault | None) -> Iterator[Guess]:
     """A comma between two values that stand side by side, and at the end of a line within brackets."""
     line = lines[index]
-    found = [token for token in tokens(line) if token.kind != "comment"]
+    line_tokens = [token for token in tokens(line) if token.kind != "comment"]
     sure = fault is not None and "comma" in fault.message
-    for left, right in pairwise(found):
+    for left, right in pairwise(line_tokens):
         if _ends(left) and _begins(right) and left.text not in {"in", "not", "and", "or", "is", "if", "else", "for"}:
             near = abs(left.end - fault.column) if fault is not None else 10
             cost = (1.0 if sure else 1.9) + min(near, 20) * 0.01
             text = splice_line(lines, index, left.end, left.end, ",")
             yield Guess(cost=cost, text=text, note="a comma put in")
-    if found and _ends(found[-1]):
+    if line_tokens and _ends(line_tokens[-1]):
         cost = 1.1 if sure else 2.0
-        yield Guess(cost=cost, text=splice_line(lines, index, found[-1].end, found[-1].end, ","), note="a comma put in")
+        yield Guess(
+            cost=cost,
+            text=splice_line(lines, index, line_tokens[-1].end, line_tokens[-1].end, ","),
+            note="a comma put in",
+        )
 
 
 def _ends(token: Token) -> bool:
@@ -523,8 +527,8 @@ def _push(
 ) -> None:
     for guess in guesses(text, fault):
         note = f"{base.note}; {guess.note}" if base.note else guess.note
-        made = Guess(cost=base.cost + guess.cost, text=guess.text, note=note)
-        heapq.heappush(waiting, (made.cost, next(counter), depth + 1, made))
+        next_guess = Guess(cost=base.cost + guess.cost, text=guess.text, note=note)
+        heapq.heappush(waiting, (next_guess.cost, next(counter), depth + 1, next_guess))
 
 
 def _further(left: Fault, text: str, fault: Fault, before: str) -> bool:

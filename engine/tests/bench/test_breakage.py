@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.bench.breakage import by_kind, faults, same, several
-from engine.bench.corpus import Program, parted, programs
+from engine.bench.corpus import Program, part_tests, programs
 
 PROGRAMS = {program.name: program for program in programs()}
 KINDS = {
@@ -42,15 +42,15 @@ def test_every_program_passes_its_tests(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_given_and_hidden_tests_are_all_tests_and_share_none(program: Program) -> None:
-    given, hidden = parted(program.tests, "7", 0.7)
+    given, hidden = part_tests(program.tests, "7", 0.7)
     assert units(given) + units(hidden) == units(program.tests)
     assert 1 <= units(hidden) < units(given)
-    assert parted(program.tests, "7", 0.7) == (given, hidden)
+    assert part_tests(program.tests, "7", 0.7) == (given, hidden)
 
 
 def test_every_kind_of_fault_occurs_in_the_programs() -> None:
-    found = {kind for program in PROGRAMS.values() for kind in by_kind(program.text)}
-    assert found == KINDS
+    kinds = {kind for program in PROGRAMS.values() for kind in by_kind(program.text)}
+    assert kinds == KINDS
 
 
 @pytest.mark.parametrize("name", ["spans", "woven", "patient", "workdays", "recent"])
@@ -58,7 +58,7 @@ def test_faults_differ_from_the_program_and_from_each_other(name: str) -> None:
     text = PROGRAMS[name].text
     broken = [fault.text for fault in faults(text)]
     assert len(set(broken)) == len(broken) > 50
-    assert not any(same(text, one) for one in broken)
+    assert not any(same(text, program) for program in broken)
     assert same(text, "# a comment\n" + text)
 
 
@@ -69,10 +69,10 @@ def test_docstrings_are_no_place_for_faults() -> None:
 
 def test_several_faults_are_of_different_kinds_and_the_same_by_the_same_chance() -> None:
     text = PROGRAMS["parcels"].text
-    made = several(text, 2, random.Random(3))
-    assert made
-    assert len(set(made.kind.split(" + "))) == 2
-    assert made == several(text, 2, random.Random(3))
+    fault = several(text, 2, random.Random(3))
+    assert fault
+    assert len(set(fault.kind.split(" + "))) == 2
+    assert fault == several(text, 2, random.Random(3))
     assert several("X = 1\n", 9, random.Random(1)) is None
 
 
@@ -82,10 +82,10 @@ def test_what_stands_nowhere_else_is_lost_and_what_has_a_like_is_not() -> None:
         "        if item.price * 2 > top - 3:\n            best.append(item)\n        top += 1\n    best.append(top)\n"
         "    return sorted(best, key=str)\n"
     )
-    found = {(fault.kind, fault.line): fault.lost for fault in faults(text)}
-    assert found["guard deleted", 2] is False
-    assert found["statement deleted", 7] is False, "line 9 has it with another name"
-    assert found["statement deleted", 8] is True
-    assert found["condition missing", 6] is True
-    assert found["return lost", 10] is True
-    assert not any(lost for (kind, _), lost in found.items() if kind in {"operator", "comparison", "constant"})
+    losses = {(fault.kind, fault.line): fault.lost for fault in faults(text)}
+    assert losses["guard deleted", 2] is False
+    assert losses["statement deleted", 7] is False, "line 9 has it with another name"
+    assert losses["statement deleted", 8] is True
+    assert losses["condition missing", 6] is True
+    assert losses["return lost", 10] is True
+    assert not any(lost for (kind, _), lost in losses.items() if kind in {"operator", "comparison", "constant"})

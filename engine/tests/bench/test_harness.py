@@ -7,7 +7,7 @@ import pytest_asyncio
 
 from engine.bench.harness import Harness, Outcome, harness_on
 from engine.bench.task_files import Row
-from engine.bench.tasks import shown, total
+from engine.bench.tasks import describe, total
 from nightshift.core.tasks.task import TaskSpec
 
 FEE = "def fee(total):\n    if total > 50:\n        return 0\n    return 5\n"
@@ -27,33 +27,33 @@ async def here() -> AsyncIterator[Harness]:
 
 
 async def test_a_mend_is_judged_and_held_against_the_hidden_tests(here: Harness) -> None:
-    right = await here.repaired(
+    right = await here.repair(
         task(TESTS + BOUND, "from fee import fee\n\n\ndef test_more():\n    assert fee(99) == 0\n"), 30
     )
     assert (right.fixed, right.wrong, right.hidden_why) == (True, False, "")
     assert right.change == {"fee.py": FEE.replace(">", ">=")}
-    wrong = await here.repaired(
+    wrong = await here.repair(
         task(TESTS + BOUND, "from fee import fee\n\n\ndef test_odd():\n    assert fee(7) == 8\n"), 30
     )
     assert (wrong.fixed, wrong.wrong) == (True, True)
     assert "test_odd" in wrong.hidden_why
-    assert shown(wrong).startswith("WRONG")
+    assert describe(wrong).startswith("WRONG")
     assert total([right, wrong]).startswith("fixed 2 of 2; wrongly accepted 1 of 2 with hidden tests; fixed in ")
 
 
 async def test_what_cannot_be_mended_in_time_is_told_with_the_reason(here: Harness) -> None:
-    fine = await here.repaired(task(TESTS), 10)
+    fine = await here.repair(task(TESTS), 10)
     assert not fine.fixed
     assert "pass already" in fine.why_not
-    endless = await here.repaired(task(TESTS + "\n\ndef test_none():\n    assert fee(49) == 6\n"), 3.5)
+    endless = await here.repair(task(TESTS + "\n\ndef test_none():\n    assert fee(49) == 6\n"), 3.5)
     assert not endless.fixed
-    assert shown(endless).startswith("not fixed")
+    assert describe(endless).startswith("not fixed")
 
 
 async def test_a_file_that_cannot_be_imported_is_mended_although_no_test_can_be_named(here: Harness) -> None:
     broken = task(TESTS)
     spec = replace(broken.spec, files={"fee.py": FEE.replace("50:", "50")})
-    done = await here.repaired(replace(broken, spec=spec), 20)
+    done = await here.repair(replace(broken, spec=spec), 20)
     assert done.change == {"fee.py": FEE}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.bench.task_files import chosen, read
+from engine.bench.task_files import choose_rows, read
 from nightshift.core.errors import InvalidTask
 
 GOOD: dict[str, Any] = {"id": "one", "files": {"a.py": "A = 1\n"}, "tests": {"test_a.py": "import a\n"}}
@@ -52,7 +52,7 @@ def test_bad_lines_are_told_with_their_field_and_do_not_stop_the_rest(tmp_path: 
     ]
     rows, bad = read(write(tmp_path, *lines))
     assert [row.name for row in rows] == ["one", "one"]
-    assert [(one.line, one.field) for one in bad] == [
+    assert [(fault.line, fault.field) for fault in bad] == [
         (1, "line"), (3, "task"), (4, "tests"), (5, "files"), (6, "hidden.t.py"),
     ]  # fmt: skip
     assert "line 5: files: '/etc/a'" in str(bad[3])
@@ -67,7 +67,7 @@ def test_a_task_without_a_name_is_known_by_its_line_and_a_file_may_be_zipped(tmp
 
 def test_some_are_chosen_by_name_and_number(tmp_path: Path) -> None:
     rows, _ = read(write(tmp_path, *(GOOD | {"id": name} for name in "abc")))
-    assert [row.name for row in chosen(rows, [], 2)] == ["a", "b"]
-    assert [row.name for row in chosen(rows, ["c", "a"], None)] == ["a", "c"]
+    assert [row.name for row in choose_rows(rows, [], 2)] == ["a", "b"]
+    assert [row.name for row in choose_rows(rows, ["c", "a"], None)] == ["a", "c"]
     with pytest.raises(InvalidTask, match="no such task: x"):
-        chosen(rows, ["x", "a"], None)
+        choose_rows(rows, ["x", "a"], None)

@@ -96,9 +96,9 @@ COMPREHENSIONS = [
 
 @pytest.mark.parametrize(("program", "most"), [*ARGUMENTS, *KEYWORDS, *CALLING, *METHODS, *SUBSCRIPTS, *COMPREHENSIONS])
 def test_the_mend_of_a_call_comes_early_among_all_edits(program: str, most: int, mend_rank: Rank) -> None:
-    found = mend_rank(program, EXPRESSION_EDITS)
-    assert found is not None
-    assert found <= most
+    mend_number = mend_rank(program, EXPRESSION_EDITS)
+    assert mend_number is not None
+    assert mend_number <= most
 
 
 @pytest.mark.parametrize(

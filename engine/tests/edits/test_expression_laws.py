@@ -110,14 +110,14 @@ CORPUS = (MARKET, SHOP)
 
 
 def grounds() -> list[EditContext]:
-    found = []
+    contexts = []
     for text in CORPUS:
         tree = ast.parse(text)
         words = vocabulary(text)
         for scope in scopes(tree):
             lines = dict.fromkeys((n.lineno for n in ast.walk(tree) if isinstance(n, ast.stmt)), 1.0)
-            found.append(EditContext(path="a.py", tree=tree, scope=scope.place, lines=lines, words=words))
-    return found
+            contexts.append(EditContext(path="a.py", tree=tree, scope=scope.position, lines=lines, words=words))
+    return contexts
 
 
 GROUNDS = grounds()
@@ -142,8 +142,8 @@ def unparse(number: int) -> str:
 @settings(max_examples=tiers.examples(250), deadline=None)
 def test_every_edit_compiles_without_a_warning_and_changes_the_text(data: st.DataObject) -> None:
     number = data.draw(st.integers(0, len(GROUNDS) - 1))
-    context, found = every(number)
-    edit = data.draw(st.sampled_from(found))
+    context, drawn_edits = every(number)
+    edit = data.draw(st.sampled_from(drawn_edits))
     text = ast.unparse(edit.apply(context.tree))
     assert text != unparse(number)
     with warnings.catch_warnings():
@@ -156,20 +156,20 @@ def test_every_edit_compiles_without_a_warning_and_changes_the_text(data: st.Dat
 
 @pytest.mark.parametrize("number", range(len(GROUNDS)))
 def test_no_generator_changes_the_tree_it_works_on(number: int) -> None:
-    context, found = every(number)
+    context, all_edits = every(number)
     before = ast.dump(context.tree)
-    for edit in found[::7]:
+    for edit in all_edits[::7]:
         edit.apply(context.tree)
     assert ast.dump(context.tree) == before == ast.dump(ast.parse(unparse(number)))
 
 
 @pytest.mark.parametrize("number", range(len(GROUNDS)))
 def test_edits_begin_inside_their_scope_and_never_in_heads_formats_or_annotations(number: int) -> None:
-    context, found = every(number)
-    for edit in found:
-        assert edit.place[: len(context.scope)] == context.scope
-        way = [at(context.tree, edit.place[:end]) for end in range(len(context.scope), len(edit.place))]
-        fields = [field for field, _ in edit.place[len(context.scope) :]]
+    context, all_edits = every(number)
+    for edit in all_edits:
+        assert edit.position[: len(context.scope)] == context.scope
+        way = [at(context.tree, edit.position[:end]) for end in range(len(context.scope), len(edit.position))]
+        fields = [field for field, _ in edit.position[len(context.scope) :]]
         assert not any(isinstance(node, ast.pattern) for node in way)
         assert not {"annotation", "returns", "decorator_list", "bases", "format_spec", "conversion"} & set(fields)
         if context.scope:
@@ -187,8 +187,8 @@ def test_edits_begin_only_in_lines_that_are_suspected(number: int) -> None:
 
 
 def test_a_tree_whose_new_nodes_have_no_locations_can_be_edited_again() -> None:
-    context, found = every(0)
-    for edit in found[::199]:
+    context, all_edits = every(0)
+    for edit in all_edits[::199]:
         again = EditContext(path="a.py", tree=edit.apply(context.tree), scope=context.scope, lines=context.lines)
         for second in list(edits(again))[::41]:
             assert ast.unparse(second.apply(again.tree))
@@ -205,7 +205,7 @@ def test_no_literal_is_held_by_identity_taken_an_item_from_or_a_condition() -> N
         warnings.simplefilter("error")
         for edit in edits(context):
             compile(ast.unparse(edit.apply(tree)), "a.py", "exec")
-            condition = edit.place[-1] == ("test", None)
+            condition = edit.position[-1] == ("test", None)
             assert not (condition and isinstance(edit.new[0], ast.List | ast.Tuple))
 
 

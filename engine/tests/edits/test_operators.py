@@ -77,9 +77,9 @@ OFF_BY_ONE = [
 
 @pytest.mark.parametrize(("program", "most"), [*OPERATORS, *COMPARISONS, *OFF_BY_ONE, *NEW_OPERANDS])
 def test_the_mend_of_an_operator_comes_early_among_all_edits(program: str, most: int, mend_rank: Rank) -> None:
-    found = mend_rank(program, EXPRESSION_EDITS)
-    assert found is not None
-    assert found <= most
+    mend_number = mend_rank(program, EXPRESSION_EDITS)
+    assert mend_number is not None
+    assert mend_number <= most
 
 
 @pytest.mark.parametrize(

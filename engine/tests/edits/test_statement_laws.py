@@ -159,12 +159,12 @@ class Box:
 
 def grounds(source: str) -> list[EditContext]:
     tree = ast.parse(source)
-    found: list[Place] = []
-    for place, node in places(tree):
-        if isinstance(node, Function) and not any(place[: len(outer)] == outer for outer in found):
-            found.append(place)
+    positions: list[Place] = []
+    for position, node in places(tree):
+        if isinstance(node, Function) and not any(position[: len(outer)] == outer for outer in positions):
+            positions.append(position)
     lines = dict.fromkeys(range(1, source.count("\n") + 1), 1.0)
-    return [EditContext(path="a.py", tree=tree, scope=scope, lines=lines) for scope in [(), *found]]
+    return [EditContext(path="a.py", tree=tree, scope=scope, lines=lines) for scope in [(), *positions]]
 
 
 def all_edits(context: EditContext) -> list[Edit]:
@@ -189,9 +189,9 @@ def test_edits_begin_only_at_lines_of_the_ground() -> None:
     context = grounds(PROGRAMS["loops"])[-1]
     lines = {18: 1.0}
     narrow = EditContext(path=context.path, tree=context.tree, scope=context.scope, lines=lines)
-    found = all_edits(narrow)
-    assert found
-    assert {edit.line for edit in found} == {18}
+    narrow_edits = all_edits(narrow)
+    assert narrow_edits
+    assert {edit.line for edit in narrow_edits} == {18}
 
 
 def test_a_scope_without_lines_has_no_edits() -> None:
@@ -205,6 +205,6 @@ def test_a_function_of_twenty_lines_has_some_thousand_edits() -> None:
 
 def test_edits_of_the_module_leave_functions_alone_but_for_shared_defaults() -> None:
     module = grounds(PROGRAMS["module"])[0]
-    found = all_edits(module)
-    assert "shared_default" in {edit.kind for edit in found}
-    assert max(edit.line for edit in found) == 24  # the `def`, before which something may be put
+    module_edits = all_edits(module)
+    assert "shared_default" in {edit.kind for edit in module_edits}
+    assert max(edit.line for edit in module_edits) == 24  # the `def`, before which something may be put

@@ -21,11 +21,11 @@ def both(difference: str) -> tuple[str, str]:
 def context_of(source: str, **more: object) -> EditContext:
     """The last function that is in no other."""
     tree = ast.parse(source)
-    found = [(place, node) for place, node in places(tree) if isinstance(node, Function)]
-    inner = {id(part) for _, node in found for part in ast.walk(node) if part is not node}
-    place, node = [each for each in found if id(each[1]) not in inner][-1]
+    functions = [(position, node) for position, node in places(tree) if isinstance(node, Function)]
+    inner = {id(part) for _, node in functions for part in ast.walk(node) if part is not node}
+    position, node = [each for each in functions if id(each[1]) not in inner][-1]
     lines = dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), 1.0)
-    return EditContext(path="a.py", tree=tree, scope=place, lines=lines, **more)  # type: ignore[arg-type]
+    return EditContext(path="a.py", tree=tree, scope=position, lines=lines, **more)  # type: ignore[arg-type]
 
 
 def rank(difference: str, **more: object) -> int:
@@ -95,7 +95,8 @@ def test_a_name_that_was_not_found_gets_its_self_first() -> None:
     lost = (("NameError", "name 'size' is not defined"),)
     assert rank(difference, errors=lost) == 0
     weights = [
-        max(edit.weight for edit in own_attributes(context_of(both(difference)[0], errors=told))) for told in (lost, ())
+        max(edit.weight for edit in own_attributes(context_of(both(difference)[0], errors=errors)))
+        for errors in (lost, ())
     ]
     assert weights[0] > weights[1]
 
@@ -114,7 +115,7 @@ def test_a_default_that_calls_share_is_made_anew() -> None:
 
 def test_a_guard_speaks_of_no_variable_that_has_no_value_yet() -> None:
     context = context_of("def middle(low, high):\n    half = (low + high) // 2\n    return half\n")
-    first = [edit for edit in guards(context) if edit.place[-1] == ("body", 0)]
+    first = [edit for edit in guards(context) if edit.position[-1] == ("body", 0)]
     assert first
     assert not any("half" in edit.note for edit in first)
 

@@ -11,13 +11,13 @@ from nightshift_engine.tree import Function, places
 
 def context_of(source: str, tests: str = "", errors: tuple[tuple[str, str], ...] = (), **kinds: str) -> EditContext:
     tree = ast.parse(source)
-    place, node = [(place, node) for place, node in places(tree) if isinstance(node, Function)][-1]
+    position, node = [(position, node) for position, node in places(tree) if isinstance(node, Function)][-1]
     lines = dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), 1.0)
     seen = {variable: frozenset({kind}) for variable, kind in kinds.items()}
     return EditContext(
         path="a.py",
         tree=tree,
-        scope=place,
+        scope=position,
         lines=lines,
         kinds=seen,
         words=vocabulary(source, [tests]),
@@ -29,9 +29,9 @@ def rank(context: EditContext, wanted: str) -> int:
     """The number of edits that are tried before the wanted text, all families together."""
     text = ast.unparse(ast.parse(wanted))
     edits = sorted((edit for make in STATEMENT_EDITS for edit in make(context)), key=lambda edit: -edit.weight)
-    found = [index for index, edit in enumerate(edits) if ast.unparse(edit.apply(context.tree)) == text]
-    assert found, f"none of {len(edits)} edits makes\n{text}"
-    return found[0]
+    numbers = [index for index, edit in enumerate(edits) if ast.unparse(edit.apply(context.tree)) == text]
+    assert numbers, f"none of {len(edits)} edits makes\n{text}"
+    return numbers[0]
 
 
 PORTIONS = """
@@ -127,8 +127,8 @@ def number(text):
         return None
 """
     context = context_of(source, errors=(("ValueError", "invalid literal"),))
-    made = {ast.unparse(edit.apply(context.tree)).splitlines()[3].strip(): edit.weight for edit in flow(context)}
-    assert made["except (TypeError, ValueError):"] > made["except ValueError:"] > made["except Exception:"]
+    weights = {ast.unparse(edit.apply(context.tree)).splitlines()[3].strip(): edit.weight for edit in flow(context)}
+    assert weights["except (TypeError, ValueError):"] > weights["except ValueError:"] > weights["except Exception:"]
 
 
 def test_a_handler_that_takes_what_was_raised_already_is_left_alone() -> None:

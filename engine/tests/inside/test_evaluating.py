@@ -21,8 +21,8 @@ PATIENCE = EvaluationLimits(wall_s=1.0, steps=20_000)
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def runner() -> AsyncIterator[SandboxEvaluator]:
     with open_folder() as folder:
-        async with trying.evaluator("nested", folder) as made:
-            yield made
+        async with trying.evaluator("nested", folder) as evaluator:
+            yield evaluator
 
 
 async def _hows(
@@ -43,20 +43,20 @@ async def test_each_candidate_is_told_apart_by_how_it_ended(runner: SandboxEvalu
         of_total("count = 0", "raise SystemExit"),
         MENDED,
     )
-    found = await runner.evaluate(trying.job(), candidates, ORDER, PATIENCE)
-    assert [outcome.how for outcome in found] == [
+    outcomes = await runner.evaluate(trying.job(), candidates, ORDER, PATIENCE)
+    assert [outcome.how for outcome in outcomes] == [
         RunStatus.PASSED, RunStatus.FAILED, RunStatus.FAILED, RunStatus.INVALID, RunStatus.STEPS, RunStatus.CRASHED,
         RunStatus.TIMEOUT, RunStatus.FAILED, RunStatus.PASSED,
     ]  # fmt: skip
-    assert found[0] == CandidateResult(how=RunStatus.PASSED, passed=len(ORDER))
-    assert (found[1].passed, found[2].passed) == (0, 0)
-    assert found[7].error.startswith("SystemExit")
+    assert outcomes[0] == CandidateResult(how=RunStatus.PASSED, passed=len(ORDER))
+    assert (outcomes[1].passed, outcomes[2].passed) == (0, 0)
+    assert outcomes[7].error.startswith("SystemExit")
 
 
 async def test_tests_run_in_the_given_order_up_to_the_first_that_does_not_pass(runner: SandboxEvaluator) -> None:
     order = [ORDER[1], ORDER[3], ORDER[0], ORDER[2]]
-    (found,) = await runner.evaluate(trying.job(), [of_total("result + 1", "result + 2")], order, PATIENCE)
-    assert (found.how, found.passed) == (RunStatus.FAILED, 2)
+    (outcome,) = await runner.evaluate(trying.job(), [of_total("result + 1", "result + 2")], order, PATIENCE)
+    assert (outcome.how, outcome.passed) == (RunStatus.FAILED, 2)
 
 
 async def test_methods_are_swapped_within_their_class(runner: SandboxEvaluator) -> None:
@@ -82,49 +82,49 @@ async def test_what_cannot_be_swapped_is_imported_afresh(runner: SandboxEvaluato
         scope="total",
         text=f"@(lambda inner: lambda *given: inner(*given))\n{MENDED.text}",
     )
-    whole = Candidate(path="small.py", scope="", text=MODULE.replace("result + 1", "result"))
+    full_module = Candidate(path="small.py", scope="", text=MODULE.replace("result + 1", "result"))
     broken = Candidate(path="small.py", scope="", text=MODULE.replace("result + 1", "result +"))
     absent = Candidate(path="small.py", scope="", text=f"import no_such_module\n{MODULE}")
-    constant = Candidate(path="small.py", scope="", text=whole.text.replace('"ab"', '"abc"'))
-    found = await runner.evaluate(trying.job(), [decorated, whole, broken, absent, constant], ORDER, PATIENCE)
-    assert [each.how for each in found] == [
+    constant = Candidate(path="small.py", scope="", text=full_module.text.replace('"ab"', '"abc"'))
+    outcomes = await runner.evaluate(trying.job(), [decorated, full_module, broken, absent, constant], ORDER, PATIENCE)
+    assert [each.how for each in outcomes] == [
         RunStatus.PASSED,
         RunStatus.PASSED,
         RunStatus.INVALID,
         RunStatus.FAILED,
         RunStatus.FAILED,
     ]
-    assert found[3].error.startswith("ModuleNotFoundError")
-    assert found[4].passed == 3
+    assert outcomes[3].error.startswith("ModuleNotFoundError")
+    assert outcomes[4].passed == 3
 
 
 async def test_a_function_that_ran_at_import_is_imported_afresh(runner: SandboxEvaluator) -> None:
     module = "def made():\n    return 1\n\n\nTABLE = [made()]\n"
     tests = "from small import TABLE\n\n\ndef test_it():\n    assert TABLE == [2]\n"
     new = Candidate(path="small.py", scope="made", text="def made():\n    return 2")
-    (found,) = await runner.evaluate(trying.job(module, tests), [new], ["test_small.py::test_it"], PATIENCE)
-    assert found.how is RunStatus.PASSED
+    (outcome,) = await runner.evaluate(trying.job(module, tests), [new], ["test_small.py::test_it"], PATIENCE)
+    assert outcome.how is RunStatus.PASSED
 
 
 async def test_a_module_that_tests_import_late_is_served_with_the_candidate(runner: SandboxEvaluator) -> None:
     tests = "def test_it():\n    import small\n    assert small.total([2]) == 2\n"
     order = ["test_small.py::test_it"]
-    found = await runner.evaluate(trying.job(tests=tests), [MENDED, of_total("+ 1", "+ 2")], order, PATIENCE)
-    assert [each.how for each in found] == [RunStatus.PASSED, RunStatus.FAILED]
+    outcomes = await runner.evaluate(trying.job(tests=tests), [MENDED, of_total("+ 1", "+ 2")], order, PATIENCE)
+    assert [each.how for each in outcomes] == [RunStatus.PASSED, RunStatus.FAILED]
 
 
 async def test_a_file_that_cannot_be_imported_can_be_mended(runner: SandboxEvaluator) -> None:
     job = trying.job(MODULE.replace("def scaled(number):", "def scaled(number:"))
-    whole = Candidate(path="small.py", scope="", text=MODULE.replace("result + 1", "result"))
+    full_module = Candidate(path="small.py", scope="", text=MODULE.replace("result + 1", "result"))
     same = Candidate(path="small.py", scope="total", text=TOTAL)
-    found = await runner.evaluate(job, [whole, same], ORDER, PATIENCE)
-    assert [each.how for each in found] == [RunStatus.PASSED, RunStatus.INVALID]
+    outcomes = await runner.evaluate(job, [full_module, same], ORDER, PATIENCE)
+    assert [each.how for each in outcomes] == [RunStatus.PASSED, RunStatus.INVALID]
 
 
 async def test_with_plain_patience_everything_is_as_in_the_suite(runner: SandboxEvaluator) -> None:
     endless = of_total("count += 1", "while True:\n            count += 1")
-    plain = EvaluationLimits(wall_s=1.0, steps=10, plain=True)
-    assert await _hows(runner, MENDED, endless, limits=plain) == [RunStatus.PASSED, RunStatus.TIMEOUT]
+    limits = EvaluationLimits(wall_s=1.0, steps=10, is_uninstrumented=True)
+    assert await _hows(runner, MENDED, endless, limits=limits) == [RunStatus.PASSED, RunStatus.TIMEOUT]
 
 
 async def test_candidates_see_nothing_that_others_left(runner: SandboxEvaluator) -> None:
@@ -137,8 +137,8 @@ async def test_candidates_see_nothing_that_others_left(runner: SandboxEvaluator)
     )
     job = trying.job(module, tests, {"data.txt": "as it was"}, cpus=1.0)
     candidates = [Candidate(path="small.py", scope="seen", text=text)] * 4
-    found = await runner.evaluate(job, candidates, ["test_small.py::test_it"], PATIENCE)
-    assert [each.how for each in found] == [RunStatus.PASSED] * 4, found
+    outcomes = await runner.evaluate(job, candidates, ["test_small.py::test_it"], PATIENCE)
+    assert [each.how for each in outcomes] == [RunStatus.PASSED] * 4, outcomes
 
 
 async def test_coroutines_fixtures_and_parameters_are_run_as_in_the_suite(runner: SandboxEvaluator) -> None:
@@ -149,29 +149,29 @@ async def test_coroutines_fixtures_and_parameters_are_run_as_in_the_suite(runner
         "    (tmp_path / 'a').touch()\n    assert total([number]) == number\n"
     )
     order = ["test_small.py::test_later", "test_small.py::test_each[1]", "test_small.py::test_each[2]"]
-    found = await runner.evaluate(trying.job(tests=tests), [MENDED, of_total("+ 1", "+ 2")], order, PATIENCE)
-    assert [(each.how, each.passed) for each in found] == [(RunStatus.PASSED, 3), (RunStatus.FAILED, 0)]
+    outcomes = await runner.evaluate(trying.job(tests=tests), [MENDED, of_total("+ 1", "+ 2")], order, PATIENCE)
+    assert [(each.how, each.passed) for each in outcomes] == [(RunStatus.PASSED, 3), (RunStatus.FAILED, 0)]
 
 
 async def test_a_hog_of_memory_fails_alone(runner: SandboxEvaluator) -> None:
     hog = of_total("count = 0", "hoard = bytearray(1 << 34)\n    count = 0")
-    found = await runner.evaluate(trying.job(), [MENDED, hog, MENDED], ORDER, PATIENCE)
-    assert [each.how for each in found] == [RunStatus.PASSED, RunStatus.FAILED, RunStatus.PASSED]
-    assert found[1].error.startswith("MemoryError")
+    outcomes = await runner.evaluate(trying.job(), [MENDED, hog, MENDED], ORDER, PATIENCE)
+    assert [each.how for each in outcomes] == [RunStatus.PASSED, RunStatus.FAILED, RunStatus.PASSED]
+    assert outcomes[1].error.startswith("MemoryError")
 
 
 async def test_one_that_ends_the_whole_sandbox_does_not_take_the_others_along(runner: SandboxEvaluator) -> None:
     killer = of_total("count = 0", "__import__('os').kill(-1, 9)\n    count = 0")
-    found = await runner.evaluate(trying.job(), [MENDED, killer, MENDED, of_total("+ 1", "+ 2")], ORDER, PATIENCE)
-    assert [each.how for each in found] == [RunStatus.PASSED, RunStatus.CRASHED, RunStatus.PASSED, RunStatus.FAILED]
+    outcomes = await runner.evaluate(trying.job(), [MENDED, killer, MENDED, of_total("+ 1", "+ 2")], ORDER, PATIENCE)
+    assert [each.how for each in outcomes] == [RunStatus.PASSED, RunStatus.CRASHED, RunStatus.PASSED, RunStatus.FAILED]
 
 
 async def test_tests_that_a_command_names_are_enough(runner: SandboxEvaluator) -> None:
     job = trying.job(more={"tests/test_small.py": trying.TESTS}, tests="")
     job = EvaluationJob(base=job.base, change={}, tests={}, command=("pytest", "-q", "tests"))
     order = [f"tests/{name}" for name in ORDER]
-    (found,) = await runner.evaluate(job, [MENDED], order, PATIENCE)
-    assert found == CandidateResult(how=RunStatus.PASSED, passed=len(ORDER))
+    (outcome,) = await runner.evaluate(job, [MENDED], order, PATIENCE)
+    assert outcome == CandidateResult(how=RunStatus.PASSED, passed=len(ORDER))
 
 
 async def test_tests_of_javascript_are_refused(runner: SandboxEvaluator) -> None:
@@ -187,11 +187,13 @@ async def test_a_program_that_tests_start_is_the_candidate_as_well(runner: Sandb
         "    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True)\n"
         "    assert done.stdout == '2\\n'\n"
     )
-    whole = Candidate(path="small.py", scope="", text=MODULE.replace("result + 1", "result"))
+    full_module = Candidate(path="small.py", scope="", text=MODULE.replace("result + 1", "result"))
     wrong = Candidate(path="small.py", scope="", text=MODULE)
     limits = EvaluationLimits(wall_s=5.0)
-    found = await runner.evaluate(trying.job(tests=tests), [MENDED, whole, wrong], ["test_small.py::test_it"], limits)
-    assert [each.how for each in found] == [RunStatus.PASSED, RunStatus.PASSED, RunStatus.FAILED], found
+    outcomes = await runner.evaluate(
+        trying.job(tests=tests), [MENDED, full_module, wrong], ["test_small.py::test_it"], limits
+    )
+    assert [each.how for each in outcomes] == [RunStatus.PASSED, RunStatus.PASSED, RunStatus.FAILED], outcomes
 
 
 async def test_a_conftest_sees_the_candidate_too(runner: SandboxEvaluator) -> None:
@@ -199,18 +201,20 @@ async def test_a_conftest_sees_the_candidate_too(runner: SandboxEvaluator) -> No
         "import pytest\nimport small\n\nFIVE = small.total([5])\n\n\n@pytest.fixture\ndef five():\n    return FIVE\n"
     )
     tests = "def test_it(five):\n    assert five == 5\n"
-    whole = Candidate(path="small.py", scope="", text=MODULE.replace("result + 1", "result"))
+    full_module = Candidate(path="small.py", scope="", text=MODULE.replace("result + 1", "result"))
     job = trying.job(tests=tests, more={"conftest.py": conftest})
-    found = await runner.evaluate(job, [MENDED, of_total("+ 1", "+ 2"), whole], ["test_small.py::test_it"], PATIENCE)
-    assert [each.how for each in found] == [RunStatus.PASSED, RunStatus.FAILED, RunStatus.PASSED]
+    outcomes = await runner.evaluate(
+        job, [MENDED, of_total("+ 1", "+ 2"), full_module], ["test_small.py::test_it"], PATIENCE
+    )
+    assert [each.how for each in outcomes] == [RunStatus.PASSED, RunStatus.FAILED, RunStatus.PASSED]
 
 
 async def test_with_more_misses_allowed_all_that_pass_are_counted(runner: SandboxEvaluator) -> None:
     order = [ORDER[0], ORDER[1], ORDER[2], ORDER[3]]
     wrong, hung = of_total("+ 1", "+ 2"), of_total("count = 0", "sum(__import__('itertools').repeat(1, 10**11))")
     limits = EvaluationLimits(wall_s=0.5, max_failures=2)
-    found = await runner.evaluate(trying.job(), [wrong, hung, MENDED], order, limits)
-    assert [(each.how, each.passed) for each in found] == [
+    outcomes = await runner.evaluate(trying.job(), [wrong, hung, MENDED], order, limits)
+    assert [(each.how, each.passed) for each in outcomes] == [
         (RunStatus.FAILED, 1),
         (RunStatus.TIMEOUT, 0),
         (RunStatus.PASSED, 4),
@@ -219,16 +223,16 @@ async def test_with_more_misses_allowed_all_that_pass_are_counted(runner: Sandbo
 
 async def test_without_an_order_all_tests_must_be_collected_and_pass(runner: SandboxEvaluator) -> None:
     tests = {"test_small.py": trying.TESTS, "test_more.py": "import more\n\n\ndef test_more():\n    assert more.ONE\n"}
-    whole = MODULE.replace("result + 1", "result").replace("insert(0, thing)", "append(thing)")
-    files = {"small.py": whole.replace("def scaled(number):", "def scaled(number:"), "more.py": "ONE = 1\n"}
+    full_text = MODULE.replace("result + 1", "result").replace("insert(0, thing)", "append(thing)")
+    files = {"small.py": full_text.replace("def scaled(number):", "def scaled(number:"), "more.py": "ONE = 1\n"}
     job = EvaluationJob(base=TextTree(files), change={}, tests=tests, wall_s=20.0)
     candidates = [
-        Candidate(path="small.py", scope="", text=whole),
-        Candidate(path="small.py", scope="", text=whole.replace("result = start", "result = 1")),
-        Candidate(path="small.py", scope="", text=f"import no_such_module\n{whole}"),
+        Candidate(path="small.py", scope="", text=full_text),
+        Candidate(path="small.py", scope="", text=full_text.replace("result = start", "result = 1")),
+        Candidate(path="small.py", scope="", text=f"import no_such_module\n{full_text}"),
         Candidate(path="more.py", scope="", text="ONE = 2\n"),
     ]
-    found = await runner.evaluate(job, candidates, (), PATIENCE)
-    assert [each.how for each in found] == [RunStatus.PASSED, RunStatus.FAILED, RunStatus.FAILED, RunStatus.FAILED]
-    assert found[0].passed == 6
-    assert "SyntaxError" in found[3].error
+    outcomes = await runner.evaluate(job, candidates, (), PATIENCE)
+    assert [each.how for each in outcomes] == [RunStatus.PASSED, RunStatus.FAILED, RunStatus.FAILED, RunStatus.FAILED]
+    assert outcomes[0].passed == 6
+    assert "SyntaxError" in outcomes[3].error

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def runner() -> AsyncIterator[SandboxEvaluator]:
     with open_folder() as folder:
-        async with trying.evaluator("nested", folder) as made:
-            yield made
+        async with trying.evaluator("nested", folder) as evaluator:
+            yield evaluator
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,10 @@ async def test_a_candidate_meets_nothing_that_those_before_it_left(runner: Sandb
     wrong = Candidate(path="small.py", scope="asked", text="def asked(numbers):\n    return 3")
     job = trying.job(text, tests, cpus=1.0)
     tried = [wrong, dirty, right, wrong] * 6
-    found = await runner.evaluate(job, tried, ["test_small.py::test_it[numbers0]"], EvaluationLimits())
-    assert [each.how for each in found] == [RunStatus.PASSED if each is right else RunStatus.FAILED for each in tried]
+    outcomes = await runner.evaluate(job, tried, ["test_small.py::test_it[numbers0]"], EvaluationLimits())
+    assert [each.how for each in outcomes] == [
+        RunStatus.PASSED if each is right else RunStatus.FAILED for each in tried
+    ]
 
 
 async def test_parameters_that_are_changed_in_place_are_as_given_for_the_next_one(runner: SandboxEvaluator) -> None:
@@ -65,8 +67,10 @@ async def test_parameters_that_are_changed_in_place_are_as_given_for_the_next_on
     wrong = Candidate(path="small.py", scope="ordered", text="def ordered(numbers):\n    numbers.reverse()")
     tried = [wrong, right, half, right] * 6
     order = [f"test_small.py::test_it[numbers{number}]" for number in (0, 1)]
-    found = await runner.evaluate(trying.job(module, tests, cpus=1.0), tried, order, EvaluationLimits())
-    assert [each.how for each in found] == [RunStatus.PASSED if each is right else RunStatus.FAILED for each in tried]
+    outcomes = await runner.evaluate(trying.job(module, tests, cpus=1.0), tried, order, EvaluationLimits())
+    assert [each.how for each in outcomes] == [
+        RunStatus.PASSED if each is right else RunStatus.FAILED for each in tried
+    ]
 
 
 async def test_one_that_is_killed_takes_none_of_its_fork_along(runner: SandboxEvaluator) -> None:
@@ -85,6 +89,6 @@ async def test_one_that_is_killed_takes_none_of_its_fork_along(runner: SandboxEv
     wrong = Candidate(path="small.py", scope="asked", text="def asked(numbers):\n    return 3")
     tried = [*[wrong] * 9, *ending, *[wrong] * 9, right, *[wrong] * 8]
     limits = EvaluationLimits(wall_s=0.5, steps=10_000)
-    found = await runner.evaluate(trying.job(module, tests, cpus=1.0), tried, ["test_small.py::test_it"], limits)
+    outcomes = await runner.evaluate(trying.job(module, tests, cpus=1.0), tried, ["test_small.py::test_it"], limits)
     expected = [*[RunStatus.FAILED] * 9, *endings, *[RunStatus.FAILED] * 9, RunStatus.PASSED, *[RunStatus.FAILED] * 8]
-    assert [each.how for each in found] == expected
+    assert [each.how for each in outcomes] == expected

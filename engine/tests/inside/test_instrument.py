@@ -50,7 +50,7 @@ def _ticking(text: str = PROGRAM) -> dict[str, Any]:
     return space
 
 
-def _plain() -> dict[str, Any]:
+def _load_original() -> dict[str, Any]:
     space: dict[str, Any] = {}
     exec(PROGRAM, space)
     return space
@@ -59,11 +59,11 @@ def _plain() -> dict[str, Any]:
 @given(numbers=st.lists(st.integers(0, 50), max_size=8))
 def test_an_instrumented_program_does_what_it_did(numbers: list[int]) -> None:
     instrument.allow(10_000)
-    ticking, plain = _ticking(), _plain()
-    assert list(ticking["pairs"](numbers)) == list(plain["pairs"](numbers))
-    assert [ticking["Counter"]().down(n) for n in numbers] == [plain["Counter"]().down(n) for n in numbers]
+    ticking, original = _ticking(), _load_original()
+    assert list(ticking["pairs"](numbers)) == list(original["pairs"](numbers))
+    assert [ticking["Counter"]().down(n) for n in numbers] == [original["Counter"]().down(n) for n in numbers]
     for name in ("pairs", "empty"):
-        assert ticking[name].__doc__ == plain[name].__doc__
+        assert ticking[name].__doc__ == original[name].__doc__
 
 
 def test_loop_turns_and_calls_are_counted() -> None:

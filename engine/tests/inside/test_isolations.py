@@ -25,8 +25,8 @@ async def test_trials_take_place_in_every_isolation(name: str) -> None:
             observation = await runner.observe(job)
             assert {test.id for test in observation.failing} >= {ORDER[0], ORDER[2]}
             assert all(test.lines for test in observation.tests)
-            found = await runner.evaluate(job, candidates, ORDER, PATIENCE)
-            assert [each.how for each in found] == [
+            outcomes = await runner.evaluate(job, candidates, ORDER, PATIENCE)
+            assert [each.how for each in outcomes] == [
                 RunStatus.PASSED,
                 RunStatus.FAILED,
                 RunStatus.STEPS,

@@ -19,8 +19,8 @@ PATIENCE = EvaluationLimits(wall_s=9.0, steps=100_000)
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def runner() -> AsyncIterator[SandboxEvaluator]:
     with open_folder() as folder:
-        async with trying.evaluator("nested", folder) as made:
-            yield made
+        async with trying.evaluator("nested", folder) as evaluator:
+            yield evaluator
 
 
 async def test_classes_of_tests_and_unittest_are_known_by_their_owners_names(runner: SandboxEvaluator) -> None:
@@ -46,8 +46,10 @@ async def test_classes_of_tests_and_unittest_are_known_by_their_owners_names(run
     ]
     wrong = trying.of_total("+ 1", "+ 2")
     tried = [wrong, trying.MENDED, wrong, wrong] * 6
-    found = await runner.evaluate(trying.job(tests=tests, cpus=1.0), tried, order, PATIENCE)
-    assert [each.how for each in found] == [RunStatus.PASSED if c is trying.MENDED else RunStatus.FAILED for c in tried]
+    outcomes = await runner.evaluate(trying.job(tests=tests, cpus=1.0), tried, order, PATIENCE)
+    assert [each.how for each in outcomes] == [
+        RunStatus.PASSED if c is trying.MENDED else RunStatus.FAILED for c in tried
+    ]
 
 
 async def test_packages_below_src_with_relative_imports(runner: SandboxEvaluator) -> None:
@@ -84,8 +86,8 @@ async def test_packages_below_src_with_relative_imports(runner: SandboxEvaluator
         Candidate(path=path, scope="twice", text="def twice(number: Unknown) -> int:\n    return number * 2"),
         Candidate(path=path, scope="twice", text="def twice(number: Unknown) -> int:\n    return number * 3"),
     ]
-    found = await runner.evaluate(job, tried, ["tests/test_kit.py::test_twice"], PATIENCE)
-    assert [each.how for each in found] == [RunStatus.PASSED, RunStatus.FAILED]
+    outcomes = await runner.evaluate(job, tried, ["tests/test_kit.py::test_twice"], PATIENCE)
+    assert [each.how for each in outcomes] == [RunStatus.PASSED, RunStatus.FAILED]
     setter = "@shown.setter\ndef shown(self, new):\n    self.number = new"
     init = "def __init__(self):\n    super().__init__()\n    self.number += 1"
     tried = [
@@ -94,8 +96,8 @@ async def test_packages_below_src_with_relative_imports(runner: SandboxEvaluator
         Candidate(path=path, scope="More.__init__", text=init),
         Candidate(path=path, scope="Base.shown", text="@property\ndef shown(self):\n    return -self.number - 1"),
     ]
-    found = await runner.evaluate(job, tried, ["tests/test_more.py::TestMore::test_more"], PATIENCE)
-    assert [each.how for each in found] == [RunStatus.FAILED, RunStatus.PASSED, RunStatus.FAILED, RunStatus.PASSED]
+    outcomes = await runner.evaluate(job, tried, ["tests/test_more.py::TestMore::test_more"], PATIENCE)
+    assert [each.how for each in outcomes] == [RunStatus.FAILED, RunStatus.PASSED, RunStatus.FAILED, RunStatus.PASSED]
 
 
 async def test_tests_with_hypothesis_fail_without_being_made_smaller(runner: SandboxEvaluator) -> None:
@@ -108,10 +110,10 @@ async def test_tests_with_hypothesis_fail_without_being_made_smaller(runner: San
     observation = await runner.observe(trying.job(tests=tests))
     assert [test.how for test in observation.tests] == [RunStatus.FAILED]
     assert any(call.scope == "total" for call in observation.calls)
-    found = await runner.evaluate(
+    outcomes = await runner.evaluate(
         trying.job(tests=tests), [wrong, trying.MENDED, wrong], ["test_small.py::test_sum"], PATIENCE
     )
-    assert [each.how for each in found] == [RunStatus.FAILED, RunStatus.PASSED, RunStatus.FAILED]
+    assert [each.how for each in outcomes] == [RunStatus.FAILED, RunStatus.PASSED, RunStatus.FAILED]
 
 
 async def test_generators_coroutines_and_endless_recursion(runner: SandboxEvaluator) -> None:
@@ -136,11 +138,11 @@ async def test_generators_coroutines_and_endless_recursion(runner: SandboxEvalua
         ),
     ]
     job = trying.job(module, tests)
-    found = await runner.evaluate(job, tried, ["test_small.py::test_numbers"], PATIENCE)
-    assert [each.how for each in found] == [
+    outcomes = await runner.evaluate(job, tried, ["test_small.py::test_numbers"], PATIENCE)
+    assert [each.how for each in outcomes] == [
         RunStatus.PASSED, RunStatus.FAILED, RunStatus.FAILED, RunStatus.STEPS, RunStatus.FAILED, RunStatus.PASSED,
     ]  # fmt: skip
-    assert found[2].error.startswith("RecursionError")
+    assert outcomes[2].error.startswith("RecursionError")
     text = "async def later(limit):\n    async def one():\n        return 1\n    return [await one(), limit]"
     tried = [Candidate(path="small.py", scope="later", text=text)]
     (last,) = await runner.evaluate(job, tried, ["test_small.py::test_later"], PATIENCE)

@@ -47,8 +47,8 @@ def test_that_ends_the_process():
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def runner() -> AsyncIterator[SandboxEvaluator]:
     with open_folder() as folder:
-        async with trying.evaluator("nested", folder) as made:
-            yield made
+        async with trying.evaluator("nested", folder) as evaluator:
+            yield evaluator
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -116,12 +116,12 @@ async def test_calls_with_plain_data_are_kept_those_of_failing_tests_first(obser
     def call(scope: str, *args: object) -> Call:
         return Call(path="small.py", scope=scope, args=values.pack(list(args)), kwargs=values.pack({}))
 
-    found = list(observation.calls)
-    assert len(found) == len({repr(each) for each in found})
-    assert call("total", [1, -7, 2], 0) in found
-    assert not any(each.scope.startswith("Pile") for each in found)
-    assert found.index(call("total", [5], 0)) < found.index(call("total", [], 0))
-    assert found.index(call("spun", 3)) < found.index(call("scaled", 4))
+    calls = list(observation.calls)
+    assert len(calls) == len({repr(each) for each in calls})
+    assert call("total", [1, -7, 2], 0) in calls
+    assert not any(each.scope.startswith("Pile") for each in calls)
+    assert calls.index(call("total", [5], 0)) < calls.index(call("total", [], 0))
+    assert calls.index(call("spun", 3)) < calls.index(call("scaled", 4))
 
 
 async def test_files_that_cannot_be_imported_are_broken(runner: SandboxEvaluator) -> None:

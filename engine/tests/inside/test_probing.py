@@ -20,8 +20,8 @@ PATIENCE = EvaluationLimits(wall_s=0.5, steps=20_000)
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def runner() -> AsyncIterator[SandboxEvaluator]:
     with open_folder() as folder:
-        async with trying.evaluator("nested", folder) as made:
-            yield made
+        async with trying.evaluator("nested", folder) as evaluator:
+            yield evaluator
 
 
 def _call(*args: object, scope: str = "total", **named: object) -> Call:
@@ -35,9 +35,9 @@ def _value(value: object) -> CallResult:
 async def test_variants_are_told_apart_by_their_answers(runner: SandboxEvaluator) -> None:
     variants = [MENDED, of_total("+ 1", "+ 2"), Candidate(path="small.py", scope="", text=MODULE)]
     calls = [_call([1, 2]), _call([]), _call([3], start=4), _call(5, scope="scaled"), _call([None])]
-    found = await runner.probe(trying.job(), variants, calls, PATIENCE)
+    table = await runner.probe(trying.job(), variants, calls, PATIENCE)
     raised = CallResult(how=RunStatus.FAILED, raised=("TypeError", "Exception", "BaseException"))
-    assert [list(answers) for answers in found] == [
+    assert [list(answers) for answers in table] == [
         [_value(3), _value(None), _value(7), _value(10), raised],
         [_value(5), _value(None), _value(9), _value(10), raised],
         [_value(4), _value(None), _value(8), _value(10), raised],
@@ -53,15 +53,15 @@ async def test_a_call_that_has_to_be_ended_costs_only_its_own_answer(runner: San
         "    if numbers == [4]:\n        sum(__import__('itertools').repeat(1))\n    count = 0",
     )
     calls = [_call([number]) for number in range(6)]
-    (found,) = await runner.probe(trying.job(), [hanging], calls, PATIENCE)
-    assert [answer.how for answer in found] == [
+    (answers,) = await runner.probe(trying.job(), [hanging], calls, PATIENCE)
+    assert [answer.how for answer in answers] == [
         RunStatus.PASSED, RunStatus.STEPS, RunStatus.TIMEOUT, RunStatus.CRASHED, RunStatus.TIMEOUT, RunStatus.PASSED,
     ]  # fmt: skip
 
 
 async def test_a_variant_that_is_no_python_answers_nothing(runner: SandboxEvaluator) -> None:
-    found = await runner.probe(trying.job(), [of_total("return None", "return (")], [_call([1])] * 2, PATIENCE)
-    assert found == [[CallResult(how=RunStatus.INVALID)] * 2]
+    table = await runner.probe(trying.job(), [of_total("return None", "return (")], [_call([1])] * 2, PATIENCE)
+    assert table == [[CallResult(how=RunStatus.INVALID)] * 2]
 
 
 async def test_a_function_that_changes_its_arguments_is_told_by_them(runner: SandboxEvaluator) -> None:
@@ -69,9 +69,11 @@ async def test_a_function_that_changes_its_arguments_is_told_by_them(runner: San
     other = Candidate(path="small.py", scope="", text=module.replace("sort()", "sort(key=abs)"))
     same = Candidate(path="small.py", scope="", text=module)
     calls = [_call([3, -4], {"b", "a"}, scope="ordered"), _call([3, -4], scope="left")]
-    one, two = await runner.probe(trying.job(module), [same, other], calls, PATIENCE)
-    assert values.unpack(one[0].value) == (None, [[-4, 3], {"a", "b"}])
-    assert two[0] == one[1] == two[1] == _value(None), "what is as it was before, in whatever order, was not changed"
+    first, second = await runner.probe(trying.job(module), [same, other], calls, PATIENCE)
+    assert values.unpack(first[0].value) == (None, [[-4, 3], {"a", "b"}])
+    assert second[0] == first[1] == second[1] == _value(None), (
+        "what is as it was before, in whatever order, was not changed"
+    )
 
 
 async def test_generators_stand_for_what_they_yield_and_long_values_for_their_digest(runner: SandboxEvaluator) -> None:
@@ -80,8 +82,8 @@ async def test_generators_stand_for_what_they_yield_and_long_values_for_their_di
     other = Candidate(path="pack/small.py", scope="", text=module.replace("> 0", ">= 0"))
     calls = [Call(path="pack/small.py", scope="down", args=["l", ["i", hex(n)]], kwargs=["d"]) for n in (2, 900)]
     job = trying.job(more={"pack/__init__.py": "", "pack/small.py": module})
-    one, two, three = await runner.probe(job, [same, same, other], calls, PATIENCE)
-    assert one[0] == _value([2, 1])
-    assert three[0] == _value([2, 1, 0])
-    assert one[1] == two[1] != three[1]
-    assert one[1].how is RunStatus.PASSED
+    first, second, third = await runner.probe(job, [same, same, other], calls, PATIENCE)
+    assert first[0] == _value([2, 1])
+    assert third[0] == _value([2, 1, 0])
+    assert first[1] == second[1] != third[1]
+    assert first[1].how is RunStatus.PASSED

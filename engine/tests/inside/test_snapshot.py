@@ -11,9 +11,9 @@ from nightshift_engine.inside.snapshot import Opaque, Snapshot, is_harmless
 
 @pytest.fixture
 def module() -> ModuleType:
-    made = ModuleType("made_for_traces")
-    exec(compile(STATEFUL, "made.py", "exec"), made.__dict__)
-    return made
+    new_module = ModuleType("made_for_traces")
+    exec(compile(STATEFUL, "made.py", "exec"), new_module.__dict__)
+    return new_module
 
 
 @pytest.mark.parametrize(

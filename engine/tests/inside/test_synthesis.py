@@ -46,9 +46,9 @@ def search(
         "parameters": parameters, "examples": examples, "constants": constants, "known": [], "raising": [],
         "numbers": False, "words": [],
     }  # fmt: skip
-    made = Search(task, share, lambda *_: None, lambda: "", clock=time.process_time)
-    made.run(seconds)
-    return min(made.found, key=made.found.__getitem__, default="")
+    new_search = Search(task, share, lambda *_: None, lambda: "", clock=time.process_time)
+    new_search.run(seconds)
+    return min(new_search.solutions, key=new_search.solutions.__getitem__, default="")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_vectors_have_the_same_key_only_if_they_are_equal(left: Any, right: Any)
 
 
 def test_kinds_tell_items_of_collections() -> None:
-    known: dict[str, object] = {
+    examples: dict[str, object] = {
         "list[int]": [1],
         "list[]": [],
         "dict[str,list[int]]": {"a": [1]},
@@ -82,13 +82,13 @@ def test_kinds_tell_items_of_collections() -> None:
         "list[*]": [1, 2, 3, 4, [5]],
         "list[float]": [1, 2.5],
     }
-    assert {kind: kinds.kind_of(value) for kind, value in known.items()} == {kind: kind for kind in known}
+    assert {kind: kinds.kind_of(value) for kind, value in examples.items()} == {kind: kind for kind in examples}
 
 
 def test_words_of_a_task_make_rules_cheaper() -> None:
     usual = {rule.template: rule.cost for rule in grammar.RULES}
-    told = {rule.template: rule.cost for rule in grammar.rules(["median", "unique"])}
-    assert {text for text in usual if told[text] < usual[text]} == {"statistics.median({0})"}
+    cheaper = {rule.template: rule.cost for rule in grammar.rules(["median", "unique"])}
+    assert {text for text in usual if cheaper[text] < usual[text]} == {"statistics.median({0})"}
 
 
 def entry(text: str, cost: int = 1) -> Any:
@@ -97,11 +97,11 @@ def entry(text: str, cost: int = 1) -> Any:
 
 def test_a_tree_may_cost_what_the_examples_are_evidence_for_and_no_more() -> None:
     def partials(most: int) -> Any:
-        made = PartialSolutions(0b1111, most)
-        made.note(0b0011, entry("a"))
-        made.note(0b1100, entry("b"))
-        made.split(0b0011, entry("p", 2))
-        return made.decide((), 1.0)
+        solutions_so_far = PartialSolutions(0b1111, most)
+        solutions_so_far.note(0b0011, entry("a"))
+        solutions_so_far.note(0b1100, entry("b"))
+        solutions_so_far.split(0b0011, entry("p", 2))
+        return solutions_so_far.decide((), 1.0)
 
     assert partials(5).text == "a if p else b"
     assert partials(4) is None
@@ -109,22 +109,22 @@ def test_a_tree_may_cost_what_the_examples_are_evidence_for_and_no_more() -> Non
 
 def test_what_is_right_for_one_example_alone_must_be_plain() -> None:
     def partials(text: str, cost: int) -> Any:
-        made = PartialSolutions(0b1111, 50)
-        made.note(0b0111, entry("a"))
-        made.note(0b1000, entry(text, cost))
-        made.split(0b1000, entry("p", 2))
-        return made.decide((), 1.0)
+        solutions_so_far = PartialSolutions(0b1111, 50)
+        solutions_so_far.note(0b0111, entry("a"))
+        solutions_so_far.note(0b1000, entry(text, cost))
+        solutions_so_far.split(0b1000, entry("p", 2))
+        return solutions_so_far.decide((), 1.0)
 
     assert partials("g(x, y)", 4) is None
     assert partials("None", 3).text == "None if p else a"
 
 
 def test_trees_of_truth_values_are_written_with_the_words_of_logic() -> None:
-    made = PartialSolutions(0b1111, 50)
-    made.note(0b0101, entry("True"))
-    made.note(0b1010, entry("False"))
-    made.split(0b0101, Entry("x < y", 4, 2))
-    assert solutions.body(made.decide((), 1.0)) == "return x < y"
+    partials = PartialSolutions(0b1111, 50)
+    partials.note(0b0101, entry("True"))
+    partials.note(0b1010, entry("False"))
+    partials.split(0b0101, Entry("x < y", 4, 2))
+    assert solutions.body(partials.decide((), 1.0)) == "return x < y"
 
 
 def test_texts_are_written_as_a_person_would() -> None:
@@ -168,6 +168,6 @@ def test_truth_is_answered_as_the_trail_says() -> None:
     ],
 )  # fmt: skip
 def test_it_finds_loops_tables_and_texts(parameters: list[str], rows: Any, others: Any) -> None:
-    found = search(parameters, rows, seconds=15, share=0.3)
+    body = search(parameters, rows, seconds=15, share=0.3)
     for arguments, result in others:
-        assert call(found, parameters, arguments) == result, found
+        assert call(body, parameters, arguments) == result, body

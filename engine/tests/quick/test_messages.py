@@ -7,11 +7,11 @@ BOX = "class Box:\n    def __init__(self):\n        self.items = []\n\n    def s
 
 def mends(files: dict[str, str], kind: str, message: str, *frames: tuple[str, int, str]) -> list[QuickFix]:
     error = ErrorInfo(kind=kind, message=message, frames=frames)
-    found = list(quick_fixes(files, [("test_a.py::test", error)]))
-    assert all(fault_of(fix.text) is None for fix in found)
-    assert all(fix.text != files[fix.path] for fix in found)
-    assert len({(fix.path, fix.text) for fix in found}) == len(found)
-    return found
+    fixes = list(quick_fixes(files, [("test_a.py::test", error)]))
+    assert all(fault_of(fix.text) is None for fix in fixes)
+    assert all(fix.text != files[fix.path] for fix in fixes)
+    assert len({(fix.path, fix.text) for fix in fixes}) == len(fixes)
+    return fixes
 
 
 def first(text: str, kind: str, message: str, line: int = 0) -> str:
@@ -76,33 +76,33 @@ def test_a_name_of_another_file_is_imported_from_there() -> None:
         "shop/prices.py": "RATE = 2\n\n\ndef net(price):\n    return price / RATE\n",
         "shop/till.py": "x = net(3)\n",
     }
-    found = mends(files, "NameError", "name 'net' is not defined", ("shop/till.py", 1, "<module>"))
-    assert found[0].text == "from shop.prices import net\n\nx = net(3)\n"
+    fixes = mends(files, "NameError", "name 'net' is not defined", ("shop/till.py", 1, "<module>"))
+    assert fixes[0].text == "from shop.prices import net\n\nx = net(3)\n"
 
 
 def test_a_misspelt_module_gets_its_name() -> None:
     files = {"a.py": "from colections import deque\n\nx = deque()\n"}
-    found = mends(files, "ModuleNotFoundError", "No module named 'colections'", ("a.py", 1, "<module>"))
-    assert found[0].text == "from collections import deque\n\nx = deque()\n"
+    fixes = mends(files, "ModuleNotFoundError", "No module named 'colections'", ("a.py", 1, "<module>"))
+    assert fixes[0].text == "from collections import deque\n\nx = deque()\n"
 
 
 def test_a_misspelt_name_of_a_module_gets_its_name_also_where_it_is_used() -> None:
     files = {"a.py": "from collections import defaultdic\n\nx = defaultdic(list)\n"}
     message = "cannot import name 'defaultdic' from 'collections' (collections/__init__.py)"
-    found = mends(files, "ImportError", message, ("a.py", 1, "<module>"))
-    assert found[0].text == "from collections import defaultdict\n\nx = defaultdict(list)\n"
+    fixes = mends(files, "ImportError", message, ("a.py", 1, "<module>"))
+    assert fixes[0].text == "from collections import defaultdict\n\nx = defaultdict(list)\n"
 
 
 def test_a_name_from_the_wrong_module_is_taken_from_the_right_one() -> None:
     files = {"a.py": "from itertools import reduce\n\nx = reduce\n"}
-    found = mends(files, "ImportError", "cannot import name 'reduce' from 'itertools' (unknown location)")
-    assert found[0].text == "from functools import reduce\n\nx = reduce\n"
+    fixes = mends(files, "ImportError", "cannot import name 'reduce' from 'itertools' (unknown location)")
+    assert fixes[0].text == "from functools import reduce\n\nx = reduce\n"
 
 
 def test_what_a_test_imports_is_what_the_file_defines() -> None:
     files = {"a.py": "def totl(x):\n    return totl(x - 1) if x else 0\n"}
-    found = mends(files, "ImportError", "cannot import name 'total' from 'a' (a.py)")
-    assert found[0].text == "def total(x):\n    return total(x - 1) if x else 0\n"
+    fixes = mends(files, "ImportError", "cannot import name 'total' from 'a' (a.py)")
+    assert fixes[0].text == "def total(x):\n    return total(x - 1) if x else 0\n"
 
 
 # Spelling.
@@ -111,13 +111,13 @@ def test_what_a_test_imports_is_what_the_file_defines() -> None:
 def test_what_a_test_asks_for_is_the_function_of_related_words_or_the_only_one() -> None:
     missing = "cannot import name 'mean' from 'a' (a.py)"
     related = "def helper():\n    return 1\n\n\ndef compute_mean(values):\n    return sum(values) / len(values)\n"
-    found = mends({"a.py": related}, "ImportError", missing)
-    assert related.replace("compute_mean", "mean") in {fix.text for fix in found}
+    fixes = mends({"a.py": related}, "ImportError", missing)
+    assert related.replace("compute_mean", "mean") in {fix.text for fix in fixes}
     only = "def average(values):\n    return average(values[1:]) if values else 0\n"
-    found = mends({"a.py": only}, "ImportError", missing)
-    assert found[0].text == only.replace("average", "mean")
-    found = mends({"a.py": only}, "AttributeError", "module 'a' has no attribute 'mean'")
-    assert found[0].text == only.replace("average", "mean")
+    fixes = mends({"a.py": only}, "ImportError", missing)
+    assert fixes[0].text == only.replace("average", "mean")
+    fixes = mends({"a.py": only}, "AttributeError", "module 'a' has no attribute 'mean'")
+    assert fixes[0].text == only.replace("average", "mean")
 
 
 def test_no_function_takes_a_name_that_the_file_uses_already() -> None:
@@ -142,8 +142,8 @@ def test_what_python_suggests_comes_first() -> None:
 
 def test_a_name_stored_under_another_spelling() -> None:
     text = "def f():\n    resutl = 1\n    return result\n"
-    found = mends({"a.py": text}, "NameError", "name 'result' is not defined", ("a.py", 3, "f"))
-    assert text.replace("resutl", "result") in [fix.text for fix in found]
+    fixes = mends({"a.py": text}, "NameError", "name 'result' is not defined", ("a.py", 3, "f"))
+    assert text.replace("resutl", "result") in [fix.text for fix in fixes]
 
 
 def test_a_misspelt_method_of_a_builtin_type() -> None:
@@ -166,8 +166,8 @@ def test_a_misspelt_attribute_of_a_module() -> None:
 
 def test_a_method_that_tests_call_by_another_name() -> None:
     text = "class Box:\n    def isempty(self):\n        return True\n"
-    found = mends({"a.py": text}, "AttributeError", "'Box' object has no attribute 'is_empty'")
-    assert found[0].text == text.replace("isempty", "is_empty")
+    fixes = mends({"a.py": text}, "AttributeError", "'Box' object has no attribute 'is_empty'")
+    assert fixes[0].text == text.replace("isempty", "is_empty")
 
 
 def test_a_misspelt_key_gets_that_of_the_file() -> None:
@@ -188,10 +188,10 @@ def test_a_misspelt_keyword_at_a_call_and_in_a_definition() -> None:
 
 def test_a_method_without_self_gets_it() -> None:
     text = "class Box:\n    def size():\n        return 1\n\n    def put(item):\n        return item\n"
-    found = mends({"a.py": text}, "TypeError", "Box.size() takes 0 positional arguments but 1 was given")
-    assert found[0].text == text.replace("size()", "size(self)")
-    found = mends({"a.py": text}, "TypeError", "Box.put() takes 1 positional argument but 2 were given")
-    assert found[0].text == text.replace("put(item)", "put(self, item)")
+    fixes = mends({"a.py": text}, "TypeError", "Box.size() takes 0 positional arguments but 1 was given")
+    assert fixes[0].text == text.replace("size()", "size(self)")
+    fixes = mends({"a.py": text}, "TypeError", "Box.put() takes 1 positional argument but 2 were given")
+    assert fixes[0].text == text.replace("put(item)", "put(self, item)")
 
 
 def test_an_attribute_without_self_gets_it() -> None:

@@ -150,8 +150,8 @@ def break_at(kind: str, choice: int) -> str:
         index = deep[choice % len(deep)]
         return "\n".join([*lines[:index], lines[index][4:], *lines[index + 1 :]])
     signs = {"bracket": "()[]{}", "colon": ":", "quote": '"', "comma": ","}[kind]
-    found = [index for index, sign in enumerate(PROGRAM) if sign in signs]
-    index = found[choice % len(found)]
+    indices = [index for index, sign in enumerate(PROGRAM) if sign in signs]
+    index = indices[choice % len(indices)]
     return PROGRAM[:index] + PROGRAM[index + 1 :]
 
 

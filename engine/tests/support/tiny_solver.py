@@ -45,12 +45,12 @@ class TinySolver:
             took_s = time.monotonic() - began
             return Finding(why_not=f"no swap was tried within {problem.budget_s:g} s", seconds=took_s)
         await asyncio.sleep(self.slow_s)
-        for path, text, told in _swap(problem):
+        for path, text, note in _swap(problem):
             tried += 1
             tell(Progress(tried=tried, estimated=tried, text=f"trying {path}"))
             if not problem.refuses({path: text}) and await _passes(problem, {path: text}):
                 return Finding(
-                    change={path: text}, plan=f"1. `{path}` is suspected.", description=told, kind="swap", tried=tried,
+                    change={path: text}, plan=f"1. `{path}` is suspected.", description=note, kind="swap", tried=tried,
                     estimated=tried, seconds=time.monotonic() - began, warning="one test says little",
                 )  # fmt: skip
         return Finding(why_not=f"none of {tried} swaps passes", tried=tried, seconds=time.monotonic() - began)
@@ -65,8 +65,8 @@ def _swap(problem: Problem) -> Iterator[tuple[str, str, str]]:
 
 async def _passes(problem: Problem, change: dict[str, str]) -> bool:
     job = problem.job
-    whole = {**job.change, **change}
-    return (await PlainSuite().judge(SuiteJob(base=job.base, change=whole, given=job.tests))).passed
+    full_change = {**job.change, **change}
+    return (await PlainSuite().judge(SuiteJob(base=job.base, change=full_change, given=job.tests))).passed
 
 
 def asked(phase: Phase = Phase.PLANNING, *, emit: list[Event] | None = None, **more: Any) -> ModelRequest:

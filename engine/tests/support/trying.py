@@ -130,11 +130,13 @@ async def evaluator(name: str, folder: Path) -> AsyncIterator[SandboxEvaluator]:
         yield SandboxEvaluator(SuiteRuns(box, sandboxes.runtime(), folder / "staging", mask=Masker()))
 
 
-def job(module: str = MODULE, tests: str = TESTS, more: Mapping[str, str] | None = None, **told: Any) -> EvaluationJob:
+def job(
+    module: str = MODULE, tests: str = TESTS, more: Mapping[str, str] | None = None, **fields: Any
+) -> EvaluationJob:
     """A job whose tree holds the module; its tests are the task's."""
     files = {"small.py": module, **(more or {})}
     return EvaluationJob(
-        **{"base": TextTree(files), "change": {}, "tests": {"test_small.py": tests}, "wall_s": 20.0, **told}
+        **{"base": TextTree(files), "change": {}, "tests": {"test_small.py": tests}, "wall_s": 20.0, **fields}
     )
 
 

@@ -81,11 +81,11 @@ def kind_of(path: str, language: str = "") -> str:
 
 
 def has_grammar(kind: str) -> bool:
-    """Tell whether `whole` can say no for this kind."""
+    """Tell whether `is_complete` can say no for this kind."""
     return kind in _CHECKS
 
 
-def whole(kind: str, text: str) -> bool:
+def is_complete(kind: str, text: str) -> bool:
     """Tell whether the text is complete by its grammar; without one, prose is taken as it is and nothing else."""
     check = _CHECKS.get(kind)
     if check is None or len(text) > _MAX_CHARS:

@@ -105,13 +105,13 @@ def codex_patches(text: str, *, is_cut: bool) -> tuple[list[Patch], str]:
 
     Where the text was cut off, the last file of a patch without an end is left out.
     """
-    found, text = list[Patch](), _CODEX_AS_JSON.sub(_unescape, text.replace("\r\n", "\n"))
+    patches, text = list[Patch](), _CODEX_AS_JSON.sub(_unescape, text.replace("\r\n", "\n"))
     for body, end in _CODEX.findall(text):
         lines = re.sub(r"\n+(?=\*\*\* |@@|\Z)", "\n", body).removesuffix("\n").split("\n")
         heads = [n for n, line in enumerate(lines) if _CODEX_FILE.match(line)]
         parts = _split(lines, heads)
-        found += map(_codex_patch, parts[:-1] if is_cut and not end else parts)
-    return found, _CODEX.sub("", text)
+        patches += map(_codex_patch, parts[:-1] if is_cut and not end else parts)
+    return patches, _CODEX.sub("", text)
 
 
 def _unescape(string: re.Match[str]) -> str:
@@ -253,8 +253,8 @@ def _lines(text: str) -> list[str]:
 
 def _replace_lines(lines: list[str], fit: _Fit, edit: Edit, *, ended: bool) -> str:
     new = [_shift(line, fit, edit) for line in _lines(edit.replace)]
-    whole = "".join(line + "\n" for line in [*lines[: fit.start], *new, *lines[fit.end :]])
-    return whole if ended or fit.end == len(lines) else whole[:-1]
+    text = "".join(line + "\n" for line in [*lines[: fit.start], *new, *lines[fit.end :]])
+    return text if ended or fit.end == len(lines) else text[:-1]
 
 
 def _shift(line: str, fit: _Fit, edit: Edit) -> str:
@@ -377,12 +377,12 @@ def is_end(line: str) -> bool:
 
 def search_mark(line: str) -> tuple[int, str]:
     """The width of an opening marker, and what stands behind it (a path, in some dialects)."""
-    found = _SEARCH.match(line)
-    assert found is not None
-    return len(found.group(1)), found.group(2).strip()
+    match = _SEARCH.match(line)
+    assert match is not None
+    return len(match.group(1)), match.group(2).strip()
 
 
 def divider_width(line: str) -> int:
     """The width of a divider, 0 for any other line."""
-    found = _DIVIDER.match(line) if "=====" in line[:16] else None
-    return len(found.group(1)) if found else 0
+    match = _DIVIDER.match(line) if "=====" in line[:16] else None
+    return len(match.group(1)) if match else 0

@@ -113,8 +113,8 @@ class _Scanner:
 
     def _after(self, at: int) -> Iterator[int]:
         """The lines of the fences below a line."""
-        for place in range(bisect_right(self.order, at), len(self.order)):
-            yield self.order[place]
+        for index in range(bisect_right(self.order, at), len(self.order)):
+            yield self.order[index]
 
     def _wraps(self, at: int, fence: Fence) -> bool:
         """Tell whether a fence only wraps the whole reply: it names no file, and the next fence inside does."""
@@ -208,7 +208,7 @@ class _Scanner:
             self.second_look -= len(text)
             if self.second_look < 0:
                 return None
-            if completeness.whole(kind, text):
+            if completeness.is_complete(kind, text):
                 return end
         return None
 

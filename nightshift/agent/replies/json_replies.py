@@ -27,19 +27,19 @@ def find_json(text: str) -> dict[str, Any] | None:
 
     Nothing is repaired: what is no JSON is no object. Placeholders of a form are empty texts.
     """
-    found = _first_object(text)
-    return None if found is None else without_placeholders(found)
+    json_object = _first_object(text)
+    return None if json_object is None else without_placeholders(json_object)
 
 
 def _first_object(text: str) -> dict[str, Any] | None:
-    whole = _object(text.strip())
-    if whole is not None:
-        return whole
+    reply_object = _object(text.strip())
+    if reply_object is not None:
+        return reply_object
     for block in fences.blocks(text):
         if block.info.split(" ")[0].lower() not in {"", "json", "tool_call"}:
             continue
-        if (found := _object(block.text.strip())) is not None:
-            return found
+        if (block_object := _object(block.text.strip())) is not None:
+            return block_object
     return _find_embedded(text)
 
 
@@ -47,10 +47,10 @@ def _object(text: str) -> dict[str, Any] | None:
     if not text.startswith("{"):
         return None
     try:
-        found = json.loads(text)
+        data = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return data if isinstance(data, dict) else None
 
 
 def _find_embedded(text: str) -> dict[str, Any] | None:
@@ -60,11 +60,11 @@ def _find_embedded(text: str) -> dict[str, Any] | None:
         if at < 0:
             return None
         try:
-            found, _ = decoder.raw_decode(text, at)
+            data, _ = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, dict) and found:
-            return found
+        if isinstance(data, dict) and data:
+            return data
     return None
 
 

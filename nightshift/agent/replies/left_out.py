@@ -41,17 +41,17 @@ def lazy_line(before: str, after: str) -> str:
     """The line by which the new text stands for lines of the old one, with its number; empty where there is none."""
     old = {line.strip() for line in before.split("\n")}
     lines = after.split("\n")
-    kept = {line.strip() for line in lines}
-    if len(old - kept - {""}) < LEAST_LOST:
+    new_lines = {line.strip() for line in lines}
+    if len(old - new_lines - {""}) < LEAST_LOST:
         return ""
     for number, line in enumerate(lines, 1):
         if line.strip() in old or not line.strip():
             continue
         comment = _COMMENT.match(line)
-        said = comment[1] if comment else line.strip()
-        is_lazy = _REST.search(said) and (comment or _ELLIPSIS.search(said) or said[:1] in "([{<")
-        only_dots = _BARE.match(said) and (comment or line[:1] not in " \t")
-        if is_lazy or only_dots or (comment and said.startswith(("...", "…")) and _ELLIPSIS.search(said)):
+        words = comment[1] if comment else line.strip()
+        is_lazy = _REST.search(words) and (comment or _ELLIPSIS.search(words) or words[:1] in "([{<")
+        only_dots = _BARE.match(words) and (comment or line[:1] not in " \t")
+        if is_lazy or only_dots or (comment and words.startswith(("...", "…")) and _ELLIPSIS.search(words)):
             return f"line {number}, {line.strip()[:120]!r}"
     return _find_note(before, after)
 

@@ -91,8 +91,8 @@ def _value(rest: str) -> str:
     word = re.split(r"[\s},]", rest, maxsplit=1)[0]
     if looks_like_path(word.strip("\"'`")):
         return word
-    whole = _DELETE.sub(" ", rest).strip(" }")
-    return whole if looks_like_path(re.sub(r"[ '\"]", "_", tidy(whole))) else word
+    full_name = _DELETE.sub(" ", rest).strip(" }")
+    return full_name if looks_like_path(re.sub(r"[ '\"]", "_", tidy(full_name))) else word
 
 
 def tidy(path: str) -> str:
@@ -135,7 +135,7 @@ def _bare(text: str) -> str:
 
 def from_comment(first_line: str) -> Name | None:
     """`# pkg/mod.py` as the first line of the text itself; the line stays part of the file."""
-    if len(first_line) > _MAX_LINE or not (found := _COMMENT.match(first_line.rstrip())):
+    if len(first_line) > _MAX_LINE or not (match := _COMMENT.match(first_line.rstrip())):
         return None
-    text = _bare(found.group(1))
+    text = _bare(match.group(1))
     return Name(path=tidy(text)) if looks_like_path(text) else None

@@ -74,9 +74,9 @@ def with_answer(reply: Completion) -> Completion:
     if reply.text.strip() or reply.tool_calls or reply.is_cut or not reply.thoughts:
         return reply
     thought = reply.thoughts[-1].text.rstrip()
-    found = fences.blocks(thought)
-    whole = len(found) == 1 and found[0].closed and not found[0].ambiguous and thought.endswith(("```", "~~~"))
-    return replace(reply, text="\n".join(thought.split("\n")[found[0].line - 1 :])) if whole else reply
+    blocks = fences.blocks(thought)
+    is_complete = len(blocks) == 1 and blocks[0].closed and not blocks[0].ambiguous and thought.endswith(("```", "~~~"))
+    return replace(reply, text="\n".join(thought.split("\n")[blocks[0].line - 1 :])) if is_complete else reply
 
 
 def _fits(language: str, kind: str | None) -> bool:
@@ -96,15 +96,15 @@ class _Reader:
         self.may_hold_bytes = reply.backend == BUILT_IN  # it read the file itself; a model can only have guessed
         self.got.calls(reply.tool_calls)
         text = reply.text
-        found = fences.blocks(text)
-        named = [block for block in found if block.edits or self._name(block) or self._diff(block)]
+        blocks = fences.blocks(text)
+        named = [block for block in blocks if block.edits or self._name(block) or self._diff(block)]
         is_in_file = any(edits.CODEX in block.text for block in named if not self._diff(block))
         patches, around = edits.codex_patches("" if is_in_file else text, is_cut=self.cut)
         if patches:
             self._patches(patches, None)
             named = [block for block in named if edits.CODEX not in block.text and block.text in around]
         elif not (named or self._document(text)):
-            self._take_unnamed([block for block in found if not block.edits])
+            self._take_unnamed([block for block in blocks if not block.edits])
         for block in named:
             self._block(block)
         return self._build_parsed()
@@ -146,7 +146,9 @@ class _Reader:
         kind = completeness.kind_of(path, names.language_of(block.info))
         if block.ambiguous:
             self._complain(f"{path}: where this file ends cannot be told; use a fence longer than any inside of it.")
-        elif not block.closed and (self.cut or not block.text.strip() or not completeness.whole(kind, block.text)):
+        elif not block.closed and (
+            self.cut or not block.text.strip() or not completeness.is_complete(kind, block.text)
+        ):
             if not self.cut:
                 self._complain(
                     f"{path}: the block is not closed and its text is not complete; send the whole file again."
@@ -169,8 +171,8 @@ class _Reader:
                 self.got.edits.append(Edit(path=path, search=section.search, replace=section.replace))
                 self.last_path = path
 
-    def _patches(self, found: Iterable[edits.Patch], path: str | None) -> None:
-        for patch in found:
+    def _patches(self, patches: Iterable[edits.Patch], path: str | None) -> None:
+        for patch in patches:
             where = patch.path or path
             if where is None:
                 self._complain("A diff names no file.")
@@ -185,10 +187,10 @@ class _Reader:
     def _only(self) -> str | None:
         return self.expected[0] if len(self.expected) == 1 else None
 
-    def _take_unnamed(self, found: list[fences.Block]) -> None:
+    def _take_unnamed(self, blocks: list[fences.Block]) -> None:
         path = self._only()
         kind = completeness.kind_of(path) if path else ""
-        fitting = [b for b in found if _fits(names.language_of(b.info), kind or None)]
+        fitting = [b for b in blocks if _fits(names.language_of(b.info), kind or None)]
         if path and len(fitting) == 1 and self._sound(fitting[0], path):
             self.got.files.append((path, fitting[0].text))
         elif fitting and not self.cut and not (path and len(fitting) == 1):

@@ -27,7 +27,7 @@ _ALSO = {
 class ReadRemarks:
     """The findings in a reply, the worst first and at most `MOST_REMARKS`; `fault` says what could not be read."""
 
-    found: tuple[Remark, ...] = ()
+    remarks: tuple[Remark, ...] = ()
     fault: str = ""
 
 
@@ -73,24 +73,31 @@ def read_remarks(text: str, paths: Collection[str], readers: Collection[Reader])
     data = find_json(text)
     if data is None or not isinstance(data.get("findings"), list):
         return ReadRemarks(fault='The reply was no JSON object with a list "findings".')
-    found, faults = list[Remark](), list[str]()
+    remarks, faults = list[Remark](), list[str]()
     for number, item in enumerate(data["findings"][:_MOST_READ], 1):
         try:
-            found.append(_remark(RemarkIn.model_validate(item), paths, readers))
+            remarks.append(_remark(RemarkIn.model_validate(item), paths, readers))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             faults.append(f"Finding {number}: {'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}.")
-    return ReadRemarks(found=worst_first(found)[:MOST_REMARKS], fault=faults[0] if faults else "")
+    return ReadRemarks(remarks=worst_first(remarks)[:MOST_REMARKS], fault=faults[0] if faults else "")
 
 
-def _remark(said: RemarkIn, paths: Collection[str], readers: Collection[Reader]) -> Remark:
-    path = said.file if said.file in paths else said.file.removeprefix("./").removeprefix("a/").removeprefix("b/")
-    reader = next((one for one in readers if one == said.reader.lower()), max(readers, key=lambda r: r is Reader.AUDIT))
+def _remark(raw_remark: RemarkIn, paths: Collection[str], readers: Collection[Reader]) -> Remark:
+    path = (
+        raw_remark.file
+        if raw_remark.file in paths
+        else raw_remark.file.removeprefix("./").removeprefix("a/").removeprefix("b/")
+    )
+    reader = next(
+        (reader for reader in readers if reader == raw_remark.reader.lower()),
+        max(readers, key=lambda r: r is Reader.AUDIT),
+    )
     return Remark(
         path=path or "(the change)",
-        line=said.line,
-        gravity=said.severity,
-        reason=said.reason,
-        fix=said.fix,
+        line=raw_remark.line,
+        gravity=raw_remark.severity,
+        reason=raw_remark.reason,
+        fix=raw_remark.fix,
         reader=reader,
     )

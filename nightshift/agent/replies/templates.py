@@ -25,7 +25,7 @@ _AROUND = "`*_ .<>\"'"
 def _placeholders() -> frozenset[str]:
     """The words of all placeholders of two words or more in the prompts."""
     texts = (file.read_text(encoding="utf-8") for file in _PROMPTS.rglob("*.md"))
-    words = {found.strip(_AROUND).lower() for text in texts for found in _PLACEHOLDER.findall(text)}
+    words = {placeholder.strip(_AROUND).lower() for text in texts for placeholder in _PLACEHOLDER.findall(text)}
     return frozenset(each for each in words if " " in each)
 
 

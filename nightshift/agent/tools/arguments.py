@@ -28,12 +28,12 @@ def _plain_path(value: Any) -> Any:
 def _list_of_paths(value: Any) -> Any:
     if isinstance(value, str):
         value = value.replace(",", " ").split()
-    return [_plain_path(one) for one in value] if isinstance(value, list | tuple) else value
+    return [_plain_path(path) for path in value] if isinstance(value, list | tuple) else value
 
 
 def _command_line(value: Any) -> Any:
     """A command as a line; some models give a list of words, with the shell that is to read the last one."""
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list | tuple) or not all(isinstance(word, str) for word in value):
         return value
     in_shell = len(value) == 3 and value[0].rpartition("/")[2] in {"bash", "sh"} and value[1] in {"-c", "-lc"}
     return value[2] if in_shell else shlex.join(value)
@@ -151,7 +151,7 @@ def read_arguments(name: str, arguments: Mapping[str, Any]) -> BaseModel:
         BadReply: they do not fit, or are the words of the form; the message says which one and why.
     """
     if (spec := specs.find_tool(name)) and (
-        copied := [one.name for one in spec.parameters if _is_copied(one, arguments)]
+        copied := [parameter.name for parameter in spec.parameters if _is_copied(parameter, arguments)]
     ):
         raise BadReply(f"{name}: {copied[0]}: holds the words of the form; say it yourself.")
     try:

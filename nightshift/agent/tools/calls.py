@@ -42,11 +42,14 @@ _NAMES = ("name", "tool", "tool_name", "function", "action")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """The calls in a reply. `fault` names the part that could not be read; `whole` tells of files without any call."""
+    """The calls in a reply.
+
+    `fault` names the part that could not be read; `is_only_files` tells of files without any call.
+    """
 
     calls: tuple[ToolCall, ...] = ()
     fault: str = ""
-    whole: bool = False
+    is_only_files: bool = False
 
 
 def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
@@ -62,14 +65,18 @@ def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
     if invented := re.search(rf"^{re.escape(RESULT)}", text, re.MULTILINE):
         text = text[: invented.start()]
     offered = frozenset(spec.name for spec in tools)
-    found = _read_fenced(text, tools, offered, cut=reply.is_cut)
-    if not (found.calls or found.fault):
+    parsed_calls = _read_fenced(text, tools, offered, cut=reply.is_cut)
+    if not (parsed_calls.calls or parsed_calls.fault):
         leaked = map(_canonical, _read_leaked(text))
-        found = Calls(calls=tuple(call for call in leaked if call.name in offered))
-    if not (found.calls or found.fault) and specs.WRITE_FILE.name in offered:
-        found = _files(reply)
-    most = None if found.whole else MOST_CALLS  # files are one change, of which none may be missing
-    return Calls(calls=tuple(map(_canonical, found.calls[:most])), fault=found.fault, whole=found.whole)
+        parsed_calls = Calls(calls=tuple(call for call in leaked if call.name in offered))
+    if not (parsed_calls.calls or parsed_calls.fault) and specs.WRITE_FILE.name in offered:
+        parsed_calls = _files(reply)
+    most = None if parsed_calls.is_only_files else MOST_CALLS  # files are one change, of which none may be missing
+    return Calls(
+        calls=tuple(map(_canonical, parsed_calls.calls[:most])),
+        fault=parsed_calls.fault,
+        is_only_files=parsed_calls.is_only_files,
+    )
 
 
 def _canonical(call: ToolCall) -> ToolCall:
@@ -83,11 +90,11 @@ def _canonical(call: ToolCall) -> ToolCall:
 
 def _read_fenced(text: str, tools: Sequence[ToolSpec], offered: Collection[str], *, cut: bool) -> Calls:
     calls, fault = list[ToolCall](), ""
-    found = fences.blocks(text)
-    for block in found:
+    blocks = fences.blocks(text)
+    for block in blocks:
         word = block.info.split(maxsplit=1)[0] if block.info else ""
         spec = specs.find_tool(word.lower().rsplit(".", 1)[-1]) if word not in _SHELLS else None
-        if spec is None and word in _SHELLS and len(found) == 1 and "path=" not in block.info:
+        if spec is None and word in _SHELLS and len(blocks) == 1 and "path=" not in block.info:
             spec = specs.RUN
         if spec is None and specs.is_outside(word):
             spec = next((each for each in tools if each.name == word), None)
@@ -108,10 +115,10 @@ def _block(spec: ToolSpec, head: str, body: str) -> list[ToolCall]:
     if spec.name == specs.READ_FILE.name and "path" not in given and (word := head.strip()) and " " not in word:
         given["path"] = word
     if len(spec.body) == 2:
-        found = list(sections(body))
-        if wrong := next((one.fault for one in found if one.fault), ""):
+        body_sections = list(sections(body))
+        if wrong := next((section.fault for section in body_sections if section.fault), ""):
             raise BadReply(f"{spec.name}: the SEARCH/REPLACE section {wrong}.")
-        pairs = [dict(zip(spec.body, (one.search, one.replace), strict=True)) for one in found]
+        pairs = [dict(zip(spec.body, (section.search, section.replace), strict=True)) for section in body_sections]
         if not pairs and not given.keys() >= set(spec.body):
             raise BadReply(f"{spec.name}: the block holds no SEARCH/REPLACE section.")
         return [ToolCall(name=spec.name, arguments={**given, **pair}) for pair in pairs or [{}]]
@@ -129,9 +136,9 @@ def _block(spec: ToolSpec, head: str, body: str) -> list[ToolCall]:
 def _read_leaked(text: str) -> Iterator[ToolCall]:
     """Calls in the first of the known forms that the text holds any of."""
     for form in (_xml, _read_tagged, _read_marked, _bare):
-        found = list(form(text))
-        if found:
-            yield from found
+        calls = list(form(text))
+        if calls:
+            yield from calls
             return
 
 
@@ -150,10 +157,10 @@ def _read_tagged(text: str) -> Iterator[ToolCall]:
 def _read_marked(text: str) -> Iterator[ToolCall]:
     """`[TOOL_CALLS]` and harmony: a marker, perhaps a name, and JSON."""
     for marker in (_MISTRAL, _HARMONY):
-        for found in marker.finditer(text):
-            data = _decode_json(text, found.end())
-            if found[1] and isinstance(data, dict):
-                yield ToolCall(name=found[1], arguments=data)
+        for match in marker.finditer(text):
+            data = _decode_json(text, match.end())
+            if match[1] and isinstance(data, dict):
+                yield ToolCall(name=match[1], arguments=data)
             else:
                 yield from filter(None, map(_call_of, data if isinstance(data, list) else [data]))
 
@@ -170,8 +177,8 @@ def _bare(text: str) -> Iterator[ToolCall]:
 
 
 def _object(text: str) -> dict[str, Any] | None:
-    found = _decode_json(text.strip(), 0) if text.lstrip().startswith("{") else None
-    return found if isinstance(found, dict) else None
+    data = _decode_json(text.strip(), 0) if text.lstrip().startswith("{") else None
+    return data if isinstance(data, dict) else None
 
 
 def _call_of(data: object) -> ToolCall | None:
@@ -186,8 +193,8 @@ def _call_of(data: object) -> ToolCall | None:
         given = _object(given)
     if given is None:
         given = {key: value for key, value in data.items() if key not in _NAMES}
-    known = specs.find_tool(name.lower().rsplit(".", 1)[-1]) or specs.is_outside(name)
-    return ToolCall(name=name, arguments=given) if known and isinstance(given, Mapping) else None
+    is_tool = specs.find_tool(name.lower().rsplit(".", 1)[-1]) or specs.is_outside(name)
+    return ToolCall(name=name, arguments=given) if is_tool and isinstance(given, Mapping) else None
 
 
 # --- a reply without tools
@@ -200,7 +207,7 @@ def _files(reply: Completion) -> Calls:
     except BadReply:
         return Calls()
     if CODEX in reply.text and not reply.is_cut:
-        return Calls(calls=(ToolCall(name="apply_patch", arguments={"input": reply.text}),), whole=True)
+        return Calls(calls=(ToolCall(name="apply_patch", arguments={"input": reply.text}),), is_only_files=True)
     calls = [ToolCall(name=specs.WRITE_FILE.name, arguments={"path": p, "content": t}) for p, t in parsed.files.items()]
     calls += [
         ToolCall(name=specs.EDIT.name, arguments={"path": edit.path, "old": edit.search, "new": edit.replace})
@@ -209,4 +216,4 @@ def _files(reply: Completion) -> Calls:
     calls += [
         ToolCall(name=specs.WRITE_FILE.name, arguments={"path": path, "delete": True}) for path in parsed.deletions
     ]
-    return Calls(calls=tuple(calls), fault="\n".join(parsed.complaints), whole=True)
+    return Calls(calls=tuple(calls), fault="\n".join(parsed.complaints), is_only_files=True)

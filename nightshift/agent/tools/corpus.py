@@ -75,20 +75,20 @@ class CorpusCache:
 
     def __init__(self, most: int = 4) -> None:
         self._most, self._lock = most, threading.Lock()
-        self._known: OrderedDict[str, Corpus] = OrderedDict()
+        self._corpora: OrderedDict[str, Corpus] = OrderedDict()
 
     def get(self, tree: Tree) -> Corpus:
         """That of a tree's commit, read now if need be."""
         with self._lock:
-            if tree.commit in self._known:
-                self._known.move_to_end(tree.commit)
-                return self._known[tree.commit]
-        found = read_corpus(tree)
+            if tree.commit in self._corpora:
+                self._corpora.move_to_end(tree.commit)
+                return self._corpora[tree.commit]
+        corpus = read_corpus(tree)
         with self._lock:
-            self._known[tree.commit] = found
-            while len(self._known) > self._most:
-                self._known.popitem(last=False)
-        return found
+            self._corpora[tree.commit] = corpus
+            while len(self._corpora) > self._most:
+                self._corpora.popitem(last=False)
+        return corpus
 
 
 def line_bounds(buffer: mmap.mmap | bytes, offset: int) -> tuple[int, int]:
@@ -110,10 +110,10 @@ def matching_lines(pattern: object, buffer: mmap.mmap | bytes, start: int, end: 
     """
     at = start
     while at <= end:
-        found = pattern.search(buffer, at, end)  # type: ignore[attr-defined]  # RE2 ships no types
-        if found is None:
+        match = pattern.search(buffer, at, end)  # type: ignore[attr-defined]  # RE2 ships no types
+        if match is None:
             return
-        line = line_bounds(buffer, min(found.start(), max(start, end - 1)))
-        if found.end() <= line[1] or pattern.search(buffer, *line):  # type: ignore[attr-defined]
+        line = line_bounds(buffer, min(match.start(), max(start, end - 1)))
+        if match.end() <= line[1] or pattern.search(buffer, *line):  # type: ignore[attr-defined]
             yield line
-        at = max(line[1], found.start()) + 1
+        at = max(line[1], match.start()) + 1

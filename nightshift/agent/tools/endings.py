@@ -52,14 +52,16 @@ def read_stated(reply: Completion) -> Said | None:
     """Read the ending that a reply states at its beginning; None where it names a file."""
     text = reply.text.strip()
     lines = list(dropwhile(_PASSED_OVER.fullmatch, text.split("\n")))
-    if not lines or reply.backend == BUILT_IN or reply.tool_calls or not (said := _SAYS.match(lines[0])):
+    if not lines or reply.backend == BUILT_IN or reply.tool_calls or not (match := _SAYS.match(lines[0])):
         return None
     if any(block.edits or block.name for block in blocks(text)):
         return None
     more = list(takewhile(lambda line: line.strip() and not _PASSED_OVER.fullmatch(line), lines[1:]))
-    default = next((found[2] for line in more if (found := _SAYS.match(line)) and found[1].lower() == "default"), "")
-    why = " ".join([said[2], *(line for line in more if not _SAYS.match(line))])
-    word = said[1].lower()
+    default = next(
+        (line_match[2] for line in more if (line_match := _SAYS.match(line)) and line_match[1].lower() == "default"), ""
+    )
+    why = " ".join([match[2], *(line for line in more if not _SAYS.match(line))])
+    word = match[1].lower()
     if word in {"ask", "question"}:
         return Ask(question=why, default=default)
     if "done" in word:
@@ -70,8 +72,8 @@ def read_stated(reply: Completion) -> Said | None:
 def read_implied(reply: Completion) -> Said | None:
     """Read the ending from a reply that is nothing but a few sentences, where they say one of the three plainly."""
     text = reply.text.strip()
-    whole = reply.finish is Finish.STOP and not reply.tool_calls and reply.backend != BUILT_IN
-    if not (whole and 0 < len(text) <= _MOST_CHARS) or blocks(text) or find_json(text) is not None:
+    is_complete = reply.finish is Finish.STOP and not reply.tool_calls and reply.backend != BUILT_IN
+    if not (is_complete and 0 < len(text) <= _MOST_CHARS) or blocks(text) or find_json(text) is not None:
         return None
     if _ALREADY.search(text):
         return Done(summary=text)

@@ -89,7 +89,7 @@ def missing(view: View, path: str) -> str:
     """That there is no such file, and what is called alike."""
     paths = view.paths()
     name = path.rsplit("/", 1)[-1]
-    same = [one for one in paths if one.rsplit("/", 1)[-1] == name]
+    same = [candidate for candidate in paths if candidate.rsplit("/", 1)[-1] == name]
     near = same or difflib.get_close_matches(path, paths[:20_000], n=3, cutoff=0.6)
     hint = f" Did you mean {', '.join(near[:3])}?" if near else ""
     return f"There is no file or folder {path}.{hint}"
@@ -111,30 +111,30 @@ def search(view: View, corpora: CorpusCache, asked: arguments.Search) -> str:
     if asked.path and not _select_paths(view, asked.path, ""):
         raise BadReply(missing(view, asked.path))
     corpus = corpora.get(view.tree)
-    found, total, files = list[str](), 0, set[str]()
+    lines, total, files = list[str](), 0, set[str]()
     first = (asked.page - 1) * MATCHES_A_PAGE
     for path, number, line in _matches(view, corpus, pattern, asked):
         if first <= total < first + MATCHES_A_PAGE:
-            found.append(f"{path}:{number()}: {_line(line)}")
+            lines.append(f"{path}:{number()}: {_line(line)}")
         total += 1
         files.add(path)
         if total >= MOST_MATCHES:
             break
     corpus.release()
-    return _page(asked, found, total, len(files))
+    return _page(asked, lines, total, len(files))
 
 
-def _page(asked: arguments.Search, found: list[str], total: int, files: int) -> str:
+def _page(asked: arguments.Search, lines: list[str], total: int, files: int) -> str:
     if not total:
         where = " and ".join(filter(None, (asked.path, asked.glob)))
         return f"No line matches{f' in {where}' if where else ''}."
     least = "at least " if total >= MOST_MATCHES else ""
     first = (asked.page - 1) * MATCHES_A_PAGE
-    if not found:
+    if not lines:
         return f"Page {asked.page} is empty: there are {least}{total} matches, {MATCHES_A_PAGE} a page."
-    end = f"(matches {first + 1}-{first + len(found)} of {least}{total}, in {files} file{'s' if files != 1 else ''}"
-    more = f"; next page={asked.page + 1})" if total > first + len(found) else ")"
-    return "\n".join([*found, end + more])
+    end = f"(matches {first + 1}-{first + len(lines)} of {least}{total}, in {files} file{'s' if files != 1 else ''}"
+    more = f"; next page={asked.page + 1})" if total > first + len(lines) else ")"
+    return "\n".join([*lines, end + more])
 
 
 def _line(raw: bytes) -> str:
@@ -212,13 +212,13 @@ def _number_lines(path: str, lines: list[str], start: int, count: int, most_char
 
 def _outline(path: str, text: str) -> list[str]:
     """The signatures of a file, each with its line; found by the first line that begins so, in order."""
-    found, at = list[str](), 0
+    shown_lines, at = list[str](), 0
     lines = text.split("\n")
     for signature in face(path, text):
         head = re.split(r"[(:=#]", signature.strip(), maxsplit=1)[0].strip()
         start = next((n for n in range(at, len(lines)) if lines[n].strip().startswith(head)), None)
         at = at if start is None else start + 1
         shown = signature if len(signature) <= 120 else signature[:119] + "…"
-        found.append(f"{'' if start is None else start + 1:>5}  {shown}")
-    more = [f"       … and {len(found) - _OUTLINED} more"] if len(found) > _OUTLINED else []
-    return found[:_OUTLINED] + more
+        shown_lines.append(f"{'' if start is None else start + 1:>5}  {shown}")
+    more = [f"       … and {len(shown_lines) - _OUTLINED} more"] if len(shown_lines) > _OUTLINED else []
+    return shown_lines[:_OUTLINED] + more

@@ -119,7 +119,7 @@ def _test_files(named: tuple[str, ...], draft: Draft) -> tuple[str, ...]:
     Raises:
         BadReply: one of them is no test file.
     """
-    view, found = draft.view, list[str]()
+    view, test_files = draft.view, list[str]()
     paths = view.paths()
     for name in (name.split("::", 1)[0] for name in named):
         below = [path for path in paths if path.startswith(f"{name}/") and is_test_path(path)]
@@ -127,5 +127,5 @@ def _test_files(named: tuple[str, ...], draft: Draft) -> tuple[str, ...]:
             raise BadReply(f"run_tests: files: {missing(view, name)}")
         if name in view and not is_test_path(name):
             raise BadReply(f"run_tests: files: {name} is no test file.")
-        found += below or [name]
-    return tuple(dict.fromkeys(found))[:MOST_TEST_FILES]
+        test_files += below or [name]
+    return tuple(dict.fromkeys(test_files))[:MOST_TEST_FILES]

@@ -87,9 +87,9 @@ class Toolbox:
         Raises:
             SandboxError: nothing could be run.
         """
-        known = {spec.name for spec in self.tools}
-        patch = patch_in(call) if specs.WRITE_FILE.name in known else ""
-        if call.name not in known and not patch:
+        tool_names = {spec.name for spec in self.tools}
+        patch = patch_in(call) if specs.WRITE_FILE.name in tool_names else ""
+        if call.name not in tool_names and not patch:
             names = ", ".join(spec.name for spec in self.tools)
             return ToolResult(text=f"There is no tool {call.name[:60]!r}. The tools are: {names}.", ok=False)
         if self._servers and call.name in self._outside:
@@ -178,8 +178,10 @@ class Toolbox:
         """
         view = self.draft.view
         for path in self.draft.change:
-            if (text := view.text(path)) is not None and (found := syntax.fault(path, text)):
-                return ToolResult(text=f"Not yet: {path}: {found.kind}: {found.message}\n{found.excerpt}", ok=False)
+            if (text := view.text(path)) is not None and (failure := syntax.fault(path, text)):
+                return ToolResult(
+                    text=f"Not yet: {path}: {failure.kind}: {failure.message}\n{failure.excerpt}", ok=False
+                )
         work = (self.draft, self._context, self._state, self._services)
         if not self.draft.taken and (why := await running.find_contradiction(*work)):
             return ToolResult(text=f"Not yet, nothing was changed: {why}", ok=False)
@@ -191,8 +193,8 @@ def patch_in(call: ToolCall) -> str:
     if call.name in {specs.WRITE_FILE.name, specs.EDIT.name}:
         return ""
     given = [*call.arguments.values()]
-    texts = [one for value in given for one in (value if isinstance(value, list) else [value])]
-    return next((one for one in texts if isinstance(one, str) and CODEX in one), "")
+    texts = [text for value in given for text in (value if isinstance(value, list) else [value])]
+    return next((text for text in texts if isinstance(text, str) and CODEX in text), "")
 
 
 def as_json(arguments: Mapping[str, Any]) -> str:

@@ -30,8 +30,10 @@ def edit(draft: Draft, asked: arguments.Edit) -> str:
     if _is_made(text, draft.before(path), asked):
         return f"{path} holds this already: the edit was made before. Nothing was changed."
     new = _apply_edit(text, asked)
-    if (found := syntax.fault(path, new)) and not syntax.fault(path, text):
-        raise BadReply(f"Refused, {path} would be no valid file any more; nothing was changed.\n{_show_failure(found)}")
+    if (failure := syntax.fault(path, new)) and not syntax.fault(path, text):
+        raise BadReply(
+            f"Refused, {path} would be no valid file any more; nothing was changed.\n{_show_failure(failure)}"
+        )
     draft.put(path, new)
     return f"Edited {path}.\n{_around(text, new)}"
 
@@ -41,8 +43,8 @@ def _is_made(text: str, before: str, asked: arguments.Edit) -> bool:
     old, new = asked.old, asked.new
     if not (old.strip() and new.strip()) or old == new or new in before or text.count(new) != 1 or text.count(old) > 1:
         return False
-    at, place = text.find(new), text.find(old)
-    return place < 0 or at <= place <= place + len(old) <= at + len(new)
+    at, old_at = text.find(new), text.find(old)
+    return old_at < 0 or at <= old_at <= old_at + len(old) <= at + len(new)
 
 
 def _apply_edit(text: str, asked: arguments.Edit) -> str:
@@ -98,9 +100,9 @@ def write_file(draft: Draft, asked: arguments.WriteFile) -> str:
     draft.put(path, asked.content)
     lines = asked.content.count("\n") + (not asked.content.endswith("\n") and bool(asked.content))
     text = f"{word} {path} ({lines} line{'s' if lines != 1 else ''})."
-    found = syntax.fault(path, asked.content)
-    return f"{text} It is no valid file yet:\n{_show_failure(found)}" if found else text
+    failure = syntax.fault(path, asked.content)
+    return f"{text} It is no valid file yet:\n{_show_failure(failure)}" if failure else text
 
 
-def _show_failure(found: Failure) -> str:
-    return f"{found.kind}: {found.message}\n{found.excerpt}".rstrip()
+def _show_failure(failure: Failure) -> str:
+    return f"{failure.kind}: {failure.message}\n{failure.excerpt}".rstrip()

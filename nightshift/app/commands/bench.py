@@ -28,7 +28,7 @@ from nightshift.report.benchmark.running import Asked
 from nightshift.report.benchmark.store import Dropped, Mode
 from nightshift.report.benchmark.stored import report_of, results_of
 from nightshift.server.schemas import as_json
-from nightshift.storage.db.codec import plain
+from nightshift.storage.db.codec import to_json_value
 
 
 def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
@@ -48,14 +48,14 @@ def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
         new = mine_commits(here, commits)
         if here.store.candidates(here.repo):
             tell = session.out.note
-            asyncio.run(validate_candidates(here, session.settings, items, lambda one: tell(_describe(one))))
-        lines, made = account(here.store, here.repo), here.store.items(here.repo)
+            asyncio.run(validate_candidates(here, session.settings, items, lambda outcome: tell(_describe(outcome))))
+        lines, stored_items = account(here.store, here.repo), here.store.items(here.repo)
         left = len(here.store.candidates(here.repo))
     wait = f"; {left} wait to be validated" if left else ""
-    words = f"{here.repo}: {new} new commits, {len(made)} items{wait}"
+    words = f"{here.repo}: {new} new commits, {len(stored_items)} items{wait}"
     answer = {
-        "repo": here.repo, "new": new, "candidates": left, "items": [one.commit for one in made],
-        "filters": [_plain(line) for line in lines],
+        "repo": here.repo, "new": new, "candidates": left, "items": [item.commit for item in stored_items],
+        "filters": [_fields_of(line) for line in lines],
     }  # fmt: skip
     session.print(answer, [*_account(lines), Lines(lines=[Cell(words)])])
     return Exit.OK
@@ -92,14 +92,14 @@ def run(session: Session, values: Values) -> int:
     return Exit.INTERRUPTED if ended.reason == BY_HAND else Exit.OK
 
 
-def _describe(found: Item | Dropped) -> str:
-    head = f"{found.commit[:10]} {found.subject[:60]}"
-    if isinstance(found, Item):
-        return f"{head}: an item, {len(found.fail_to_pass)} tests fail before it and pass after it"
-    return f"{head}: {Filter[found.filter].value}: {found.reason}"
+def _describe(outcome: Item | Dropped) -> str:
+    head = f"{outcome.commit[:10]} {outcome.subject[:60]}"
+    if isinstance(outcome, Item):
+        return f"{head}: an item, {len(outcome.fail_to_pass)} tests fail before it and pass after it"
+    return f"{head}: {Filter[outcome.filter].value}: {outcome.reason}"
 
 
-def _plain(line: Passed) -> dict[str, str | int]:
+def _fields_of(line: Passed) -> dict[str, str | int]:
     return {"filter": line.filter.name.lower(), "before": line.before, "dropped": line.dropped, "after": line.after}
 
 
@@ -117,11 +117,11 @@ def report(session: Session, repo: str, mode: str | None) -> int:
     """
     settings = session.settings
     with results_of(settings.benchmark_db_path, repo) as (store, root):
-        found = report_of(store, root, Mode(mode) if mode else None, settings.model_cutoffs)
+        figures = report_of(store, root, Mode(mode) if mode else None, settings.model_cutoffs)
     if session.out.as_json:
-        session.out.text(as_json(found))
+        session.out.text(as_json(figures))
     else:
-        session.out.blocks([Lines(lines=[Cell(line) for line in render(found).rstrip("\n").split("\n")])])
+        session.out.blocks([Lines(lines=[Cell(line) for line in render(figures).rstrip("\n").split("\n")])])
     return Exit.OK
 
 
@@ -151,33 +151,38 @@ def use(session: Session, repo: str, *, mode: str | None, yes: bool, off: bool) 
         session.print({"used": []}, Cell(words))
         return Exit.OK
     with results_of(settings.benchmark_db_path, repo) as (store, root):
-        found = choose(report_of(store, root, Mode(mode) if mode else None, settings.model_cutoffs).arms)
-    if not found:
+        choices = choose(report_of(store, root, Mode(mode) if mode else None, settings.model_cutoffs).arms)
+    if not choices:
         raise BenchmarkError(
             f"{root}: no model has {LEAST_ITEMS} results without memory; `nightshift bench run {shlex.quote(root)}` "
             "makes some"
         )
     with open_service(settings, to_change=yes) as service:
         if yes:
-            service.use(root, [one.measured for one in found])
+            service.use(root, [choice.measured for choice in choices])
         used = service.used(root)
-    answer = {"repo": root, "found": plain([one.measured for one in found]), "used": plain(used)}
-    session.print(answer, [*_tabulate_choice(found), Lines(lines=[Cell(_state(root, found, used))])])
+    answer = {
+        "repo": root,
+        "found": to_json_value([choice.measured for choice in choices]),
+        "used": to_json_value(used),
+    }
+    session.print(answer, [*_tabulate_choice(choices), Lines(lines=[Cell(_state(root, choices, used))])])
     return Exit.OK
 
 
-def _tabulate_choice(found: Sequence[Choice]) -> list[Block]:
+def _tabulate_choice(choices: Sequence[Choice]) -> list[Block]:
     rows = [
-        [cell(one.measured.model), cell(one.figures.arm.name), cell(_format_solved(one)), cell(_weight(one.measured)),
-         cell(money(one.figures.item_usd)), cell(one.measured.told or "as in the settings"), cell(_reason(one))]
-        for one in found
+        [cell(choice.measured.model), cell(choice.figures.arm.name), cell(_format_solved(choice)),
+         cell(_weight(choice.measured)), cell(money(choice.figures.item_usd)),
+         cell(choice.measured.summary or "as in the settings"), cell(_reason(choice))]
+        for choice in choices
     ]  # fmt: skip
     head = ("model", "arm", "solved", "counts as attempts", "an item", "works with", "because")
     return [Table(head=head, rows=rows)]
 
 
-def _format_solved(one: Choice) -> str:
-    solved, interval = one.figures.solved, one.figures.interval
+def _format_solved(choice: Choice) -> str:
+    solved, interval = choice.figures.solved, choice.figures.interval
     return f"{solved.part} of {solved.whole} ({percent(interval.low)} to {percent(interval.high)})"
 
 
@@ -185,19 +190,19 @@ def _weight(measured: Benchmarked) -> str:
     return f"{prior_of(measured, utc_now()).count:.2g}"
 
 
-def _reason(one: Choice) -> str:
-    if not one.others:
+def _reason(choice: Choice) -> str:
+    if not choice.others:
         return "its only arm"
-    other = one.others[0]
-    if one.figures.interval.low > other.interval.low:
-        return f"surely solves {percent(one.figures.interval.low)}, {other.arm.name} {percent(other.interval.low)}"
+    other = choice.others[0]
+    if choice.figures.interval.low > other.interval.low:
+        return f"surely solves {percent(choice.figures.interval.low)}, {other.arm.name} {percent(other.interval.low)}"
     return f"as good as {other.arm.name}, and cheaper or quicker"
 
 
-def _state(root: str, found: Sequence[Choice], used: Sequence[Benchmarked]) -> str:
+def _state(root: str, choices: Sequence[Choice], used: Sequence[Benchmarked]) -> str:
     if not used:
         return f"Nothing was changed; --yes takes this over for the tasks of {root}."
-    if {one.measured for one in found} == set(used):
+    if {choice.measured for choice in choices} == set(used):
         return f"In use for the tasks of {root}; --off takes it back."
-    arms = ", ".join(one.arm for one in used)
+    arms = ", ".join(result.arm for result in used)
     return f"In use are earlier results ({arms}); --yes takes these over instead, --off takes them back."

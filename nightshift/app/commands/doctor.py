@@ -18,18 +18,21 @@ TONES: Mapping[str, Tone] = {"ok": Tone.GOOD, "note": Tone.DIM, "warning": Tone.
 
 def doctor(out: Printer, home: Path | None, *, deep: bool) -> int:
     """Look at everything; 0 without faults, 1 with."""
-    found = examine(check_context(home, deep=deep))
-    gravest = str(worst(found))
+    sections = examine(check_context(home, deep=deep))
+    gravest = str(worst(sections))
     if out.as_json:
         out.document(
-            {"worst": gravest, "findings": [_plain(each.section, one) for each in found for one in each.findings]}
+            {
+                "worst": gravest,
+                "findings": [_fields_of(each.section, finding) for each in sections for finding in each.findings],
+            }
         )
     else:
-        out.blocks(_blocks(found))
+        out.blocks(_blocks(sections))
     return Exit.FAILED if gravest == "fault" else Exit.OK
 
 
-def _plain(section: str, finding: Finding) -> Mapping[str, str]:
+def _fields_of(section: str, finding: Finding) -> Mapping[str, str]:
     return {
         "section": section,
         "grade": str(finding.grade),
@@ -39,13 +42,13 @@ def _plain(section: str, finding: Finding) -> Mapping[str, str]:
     }
 
 
-def _blocks(found: Sequence[Examined]) -> list[Block]:
-    rows = [_row(each.section, one) for each in found for one in each.findings]
+def _blocks(sections: Sequence[Examined]) -> list[Block]:
+    rows = [_row(each.section, finding) for each in sections for finding in each.findings]
     blocks: list[Block] = [Table(head=("section", "found", "what", "text"), rows=rows, spare=("section",))]
-    mends = [(each.section, one) for each in found for one in each.findings if one.mend]
+    mends = [(each.section, finding) for each in sections for finding in each.findings if finding.mend]
     if mends:
-        blocks.append(Lines(lines=[line for section, one in mends for line in _mend(section, one)]))
-    return [*blocks, Lines(lines=[_sum(found)])]
+        blocks.append(Lines(lines=[line for section, finding in mends for line in _mend(section, finding)]))
+    return [*blocks, Lines(lines=[_sum(sections)])]
 
 
 def _row(section: str, finding: Finding) -> list[Cell]:
@@ -58,8 +61,8 @@ def _mend(section: str, finding: Finding) -> list[Cell]:
     return [Cell(f"{finding.grade}: {section}, {finding.what}: {finding.text}", tone), Cell(f"    {finding.mend}")]
 
 
-def _sum(found: Sequence[Examined]) -> Cell:
-    grades = [str(one.grade) for each in found for one in each.findings]
+def _sum(sections: Sequence[Examined]) -> Cell:
+    grades = [str(finding.grade) for each in sections for finding in each.findings]
     counts = [
         f"{count} {grade}{'s' if count > 1 else ''}"
         for grade in ("fault", "warning", "note")

@@ -105,13 +105,13 @@ def proof(session: Session, name: str, repo: str, out: Path | None) -> int:
         GitError: the repository cannot be used.
         click.UsageError: the file cannot be written.
     """
-    made = make_proof(name, Path(repo) if repo else None, session.settings)
-    file = out or Path(made.name)
+    page = make_proof(name, Path(repo) if repo else None, session.settings)
+    file = out or Path(page.name)
     try:
-        write_whole(file, made.html)
+        write_whole(file, page.html)
     except OSError as error:
         raise click.UsageError(f"{file} cannot be written: {error.strerror}; name another with --out.") from None
-    session.print({"file": str(file), "bytes": len(made.html.encode())}, Cell(f"written to {file}"))
+    session.print({"file": str(file), "bytes": len(page.html.encode())}, Cell(f"written to {file}"))
     return Exit.OK
 
 

@@ -34,7 +34,7 @@ from nightshift.core.tasks.preflight import Preflight
 from nightshift.core.tasks.repository_settings import HELP, RepositoryOptions, Source
 from nightshift.core.tasks.task import Limits, TaskSpec
 from nightshift.sandbox import orphans
-from nightshift.storage.db.codec import plain
+from nightshift.storage.db.codec import to_json_value
 from nightshift.verdict.languages.repository_commands.find import find
 
 _SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
@@ -55,8 +55,8 @@ def repository_settings(session: Session, repo: str, words: Sequence[str]) -> in
     """
     changes = dict(map(_change, words))
     with open_service(session.settings, to_change=bool(changes)) as service:
-        found = service.change(repo, changes) if changes else service.show(repo)
-    session.print(plain(found), _tabulate(found))
+        options = service.change(repo, changes) if changes else service.show(repo)
+    session.print(to_json_value(options), _tabulate(options))
     return Exit.OK
 
 
@@ -71,7 +71,7 @@ def check_suite(session: Session, repo: str) -> int:
         CommandBlocked: its command is one of those that never run.
     """
     check = asyncio.run(check_repository(repo, session.settings))
-    session.print(plain(check), _tabulate_check(check))
+    session.print(to_json_value(check), _tabulate_check(check))
     return Exit.FAILED if check.fault else Exit.OK
 
 
@@ -128,27 +128,29 @@ def _text(name: str, value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _tabulate(found: RepositoryOptions) -> list[Block]:
+def _tabulate(options: RepositoryOptions) -> list[Block]:
     rows = [
         [
             cell(each.name),
             cell(_text(each.name, each.value)),
             cell(each.place if each.source is Source.FOUND else _of(each.source), _TONES[each.source]),
         ]
-        for each in found.options
+        for each in options.options
     ]
     blocks: list[Block] = [
-        Lines(lines=[Cell(found.repo), *([Cell(found.error, Tone.WARN)] if found.error else [])]),
+        Lines(lines=[Cell(options.repo), *([Cell(options.error, Tone.WARN)] if options.error else [])]),
         Table(head=("name", "value", "from"), rows=rows),
     ]
-    if found.commands:
-        listed = [[cell(str(c.purpose)), cell(shlex.join(c.words)), cell(c.place, Tone.DIM)] for c in found.commands]
+    if options.commands:
+        listed = [
+            [cell(str(c.purpose)), cell(shlex.join(c.words)), cell(c.location, Tone.DIM)] for c in options.commands
+        ]
         blocks.append(Table(head=("found for", "command", "in"), rows=listed))
-    blocks += [block for check in found.checks for block in _tabulate_check(check)]
-    if found.setup_draft:
-        said = "Steps for another agent are never run. As .nightshift/setup.sh, committed by you, they would be:"
-        blocks.append(Lines(lines=[Cell(said), *map(Cell, found.setup_draft.splitlines())]))
-    blocks += _faults(found.faults)
+    blocks += [block for check in options.checks for block in _tabulate_check(check)]
+    if options.setup_draft:
+        heading = "Steps for another agent are never run. As .nightshift/setup.sh, committed by you, they would be:"
+        blocks.append(Lines(lines=[Cell(heading), *map(Cell, options.setup_draft.splitlines())]))
+    blocks += _faults(options.faults)
     return blocks
 
 
@@ -182,7 +184,7 @@ async def check_repository(repo: str, settings: Settings) -> Preflight:
     ):
         root = service.show(repo).repo
         asked = TaskSpec(description="", repo=root)
-        stored = service.kept(asked)
+        stored = service.settings_for(asked)
         spec = stored.apply_to(asked)
         spec = replace(spec, language=choose_language_here(spec, settings))
         tree = git.tree(root, git.resolve(root, spec.base or "HEAD"))

@@ -108,8 +108,8 @@ def systemd_version() -> int:
         answer = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return NOTIFY_RELOAD_SINCE
-    found = re.match(r"systemd (\d+)", answer.stdout)
-    return int(found[1]) if found else NOTIFY_RELOAD_SINCE
+    match = re.match(r"systemd (\d+)", answer.stdout)
+    return int(match[1]) if match else NOTIFY_RELOAD_SINCE
 
 
 def _service(settings: Settings, systemd: int) -> Service:
@@ -191,7 +191,7 @@ def _start(service: Service) -> list[str]:
         *([] if new else ["ExecReload=/bin/kill -HUP $MAINPID"]),
         "NotifyAccess=main",
         f"ExecStart={_program(service.python)} -m nightshift daemon",
-        f"WorkingDirectory={_plain(service.checkout)}",
+        f"WorkingDirectory={_unit_value(service.checkout)}",
         *(f"Environment={_word(f'{name}={value}')}" for name, value in service.environment.items()),
     ]
 
@@ -226,7 +226,7 @@ _TAIL = (
 )
 
 
-def _plain(value: object) -> str:
+def _unit_value(value: object) -> str:
     """A value that takes the rest of its line."""
     text = str(value)
     if any(character in text for character in "\n\r\0"):
@@ -243,5 +243,5 @@ def _program(path: Path) -> str:
 
 def _word(value: object) -> str:
     """One word of a line, quoted as systemd reads it."""
-    text = _plain(value).replace("\\", "\\\\").replace('"', '\\"')
+    text = _unit_value(value).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'

@@ -40,30 +40,30 @@ def todo(session: Session, repo: str, *, from_hook: bool) -> int:
     Raises:
         GitError: it is no repository that a task could work in, or no branch is checked out.
     """
-    found = todo_comments(_whole(repo), session.settings.process_environment)
-    if not found.branch and from_hook:
+    todos = todo_comments(_absolute(repo), session.settings.process_environment)
+    if not todos.branch and from_hook:
         return Exit.OK
-    if not found.branch:
-        raise GitError(f"repo: no branch is checked out in {found.root}; tasks start from one, so check one out")
+    if not todos.branch:
+        raise GitError(f"repo: no branch is checked out in {todos.root}; tasks start from one, so check one out")
     rows, faults = list[dict[str, object]](), list[str]()
-    for comment in found.comments:
+    for comment in todos.comments:
         try:
-            task, is_new = submit(session, _body(found, comment))
+            task, is_new = submit(session, _body(todos, comment))
         except InvalidTask as invalid:
             faults.append(f"{printable(comment.path)}: {'; '.join(f'{n}: {w}' for n, w in invalid.fields.items())}")
             continue
         if is_new:
             rows.append({"task_id": task.task_id, "path": comment.path, "text": comment.text})
-    answer = {"repo": str(found.root), "branch": found.branch, "found": len(found.comments), "new": rows}
+    answer = {"repo": str(todos.root), "branch": todos.branch, "found": len(todos.comments), "new": rows}
     lines = [Cell(f"task {row['task_id']}: {row['text']} ({row['path']})") for row in rows]
     if not (from_hook and not rows):
-        count = len(found.comments)
-        none = f"{count} {MARK} comment{'' if count == 1 else 's'} in {found.root}, none of them new"
+        count = len(todos.comments)
+        none = f"{count} {MARK} comment{'' if count == 1 else 's'} in {todos.root}, none of them new"
         session.print({**answer, "refused": faults}, [Lines(lines=lines or [Cell(none)])])
     for fault in faults:
         session.out.note(f"not taken: {fault}")
-    if found.surplus:
-        session.out.note(f"{found.surplus} more were not looked at: there are too many")
+    if todos.surplus:
+        session.out.note(f"{todos.surplus} more were not looked at: there are too many")
     if rows:
         session.note_if_down("the tasks wait in the queue until it starts")
     return Exit.USAGE if faults else Exit.OK
@@ -76,7 +76,7 @@ def install_hook(session: Session, repo: str) -> int:
         ConfigError: there is another hook, or it cannot be written.
         GitError: it is no repository.
     """
-    folder, is_set = hooks_folder(_whole(repo), session.settings.process_environment)
+    folder, is_set = hooks_folder(_absolute(repo), session.settings.process_environment)
     path, text = folder / HOOK, _hook(where(session.settings))
     try:
         if os.path.lexists(path) and WRITTEN_BY not in path.read_text(encoding="utf-8", errors="replace"):
@@ -92,18 +92,18 @@ def install_hook(session: Session, repo: str) -> int:
     return Exit.OK
 
 
-def _whole(repo: str) -> str:
+def _absolute(repo: str) -> str:
     return str(Path(repo).expanduser().absolute())
 
 
-def _body(found: Found, comment: TodoComment) -> Mapping[str, Any]:
-    identity = "\0".join((str(found.common), comment.path, comment.text))
+def _body(todos: Found, comment: TodoComment) -> Mapping[str, Any]:
+    identity = "\0".join((str(todos.common), comment.path, comment.text))
     path = printable(comment.path, max_chars=500)
     about = f"(A `TODO(nightshift)` comment in {path} asks for this. Do it, and take the comment out.)"
     return {
         "description": f"{comment.text}\n\n{about}",
-        "repo": str(found.root),
-        "base": found.branch,
+        "repo": str(todos.root),
+        "base": todos.branch,
         "key": f"todo:{hashlib.sha256(identity.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}",
         "metadata": {"todo": path},
     }

@@ -39,12 +39,12 @@ def export_memory(session: Session, file: str) -> int:
         NightshiftError: the file cannot be written.
     """
     with Database(session.settings.db_path, readonly=True) as database:
-        found = list(exchange.lines(database.reader(), Masker(session.settings.secrets)))
+        lines = list(exchange.lines(database.reader(), Masker(session.settings.secrets)))
     if file == STREAM:
-        _stream(found)
+        _stream(lines)
     else:
-        _write_file(file, lambda path: _put(path, found))
-    return _print_counts(session, file, {"file": file, "lessons": len(found)}, [f"{_count(found, 'lesson')} in {file}"])
+        _write_file(file, lambda path: _put(path, lines))
+    return _print_counts(session, file, {"file": file, "lessons": len(lines)}, [f"{_count(lines, 'lesson')} in {file}"])
 
 
 def import_memory(session: Session, file: str) -> int:
@@ -75,9 +75,11 @@ def export_training(session: Session, file: str) -> int:
     masker = Masker(session.settings.secrets)
     with Database(session.settings.db_path, readonly=True) as database:
         if file == STREAM:
-            found = pairs(database, masker)
-            _stream([*found.accepted, *found.preferences])
-            session.out.note(f"{len(found.accepted)} accepted replies, then {len(found.preferences)} preference pairs")
+            examples = pairs(database, masker)
+            _stream([*examples.accepted, *examples.preferences])
+            session.out.note(
+                f"{len(examples.accepted)} accepted replies, then {len(examples.preferences)} preference pairs"
+            )
             return Exit.OK
         done = _write_file(file, lambda path: export(database, path, masker))
     fields = {
@@ -144,5 +146,5 @@ def _print_counts(session: Session, file: str, fields: dict[str, object], lines:
     return Exit.OK
 
 
-def _count(found: Sequence[object], what: str) -> str:
-    return f"{len(found)} {what}{'' if len(found) == 1 else 's'}"
+def _count(rows: Sequence[object], what: str) -> str:
+    return f"{len(rows)} {what}{'' if len(rows) == 1 else 's'}"

@@ -46,10 +46,10 @@ def check_models(context: CheckContext) -> Iterator[Finding]:
         if backend.name == BUILT_IN:
             yield ok(BUILT_IN, "the built-in engine needs no model, only a sandbox")
             continue
-        found = backend.is_available()
-        there += found
+        is_available = backend.is_available()
+        there += is_available
         name = " ".join(filter(None, (backend.name, backend.model)))
-        if not found:
+        if not is_available:
             yield warning(
                 name, masked(backend.detail or "does not answer"), backend.setup or "see docs/manual/models.md"
             )
@@ -57,7 +57,7 @@ def check_models(context: CheckContext) -> Iterator[Finding]:
             yield _ask(backend, name, masked)
         else:
             yield ok(name, "answers" + (f" ({masked(backend.detail)})" if backend.detail else ""))
-        if found and backend.advice:
+        if is_available and backend.advice:
             yield warning(
                 name, masked(backend.advice), "change the settings of models so, or see docs/manual/models.md"
             )

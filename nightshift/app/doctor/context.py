@@ -124,5 +124,5 @@ def mode_of(path: Path) -> int | None:
 
 def may_write(path: Path) -> bool:
     """Tell whether this user may write there, or into the nearest folder above that exists."""
-    place = next((each for each in (path, *path.parents) if each.exists()), Path("/"))
-    return os.access(place, os.W_OK)
+    nearest_path = next((each for each in (path, *path.parents) if each.exists()), Path("/"))
+    return os.access(nearest_path, os.W_OK)

@@ -59,10 +59,10 @@ CHECKS: tuple[Check, ...] = (
 def examine(context: CheckContext, checks: Sequence[Check] = CHECKS) -> tuple[Examined, ...]:
     """Run the checks; the sections in the order of the table."""
     runs = [_Run(check, context) for check in checks]
-    found: dict[str, list[Finding]] = {}
+    by_section: dict[str, list[Finding]] = {}
     for run in runs:
-        found.setdefault(run.check.section, []).extend(run.result())
-    return tuple(Examined(section=section, findings=tuple(findings)) for section, findings in found.items())
+        by_section.setdefault(run.check.section, []).extend(run.result())
+    return tuple(Examined(section=section, findings=tuple(findings)) for section, findings in by_section.items())
 
 
 def worst(examined: Iterable[Examined]) -> Grade:
@@ -77,7 +77,7 @@ class _Run:
     def __init__(self, check: Check, context: CheckContext) -> None:
         self.check, self._context = check, context
         self._limit_s = check.deep_s if context.deep else check.limit_s
-        self._found: list[Finding] = []
+        self._findings: list[Finding] = []
         self._end = time.monotonic() + self._limit_s
         self._thread = threading.Thread(target=self._work, name=f"doctor-{check.section}", daemon=True)
         self._thread.start()
@@ -86,14 +86,19 @@ class _Run:
         """Return the findings of the check when it ended, or when its time was over."""
         self._thread.join(max(0.0, self._end - time.monotonic()))
         if not self._thread.is_alive():
-            return self._found
+            return self._findings
         text = f"this check did not end within {self._limit_s:g} s"
-        return [*self._found, warning(self.check.section, text, "try again; a disk or a network that hangs does this")]
+        return [
+            *self._findings,
+            warning(self.check.section, text, "try again; a disk or a network that hangs does this"),
+        ]
 
     def _work(self) -> None:
         try:
             for finding in self.check.run(self._context):
-                self._found.append(finding)
+                self._findings.append(finding)
         except Exception as error:  # noqa: BLE001  what a check cannot cope with is what its owner wants to know
             text = f"could not be checked: {type(error).__name__}: {error}"
-            self._found.append(fault(self.check.section, text[:500], "fix what this names; the other checks are valid"))
+            self._findings.append(
+                fault(self.check.section, text[:500], "fix what this names; the other checks are valid")
+            )

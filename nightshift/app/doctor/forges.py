@@ -17,14 +17,14 @@ from nightshift.remote.forges.port import Watch
 def check_forges(context: CheckContext) -> Iterator[Finding]:
     """Look at each connection, and ask its forge."""
     try:
-        found = connections_of(context.settings)
+        connections = connections_of(context.settings)
     except ConfigError as error:
         for each in error.faults:
             yield fault("settings", each, "correct it in config.yaml")
         return
-    if not found:
+    if not connections:
         yield ok("forges", "none is followed")
-    for connection in found:
+    for connection in connections:
         yield from _look_at(context, connection)
 
 
@@ -35,8 +35,8 @@ def _look_at(context: CheckContext, connection: Connection) -> Iterator[Finding]
         yield fault(name, "there is no token for it", f"set {variable}, or forge_tokens for its host")
         return
     try:
-        place = discover(Path(connection.repo).expanduser(), context.settings.process_environment)
-        if not place.configuration.remote_url:
+        repository = discover(Path(connection.repo).expanduser(), context.settings.process_environment)
+        if not repository.configuration.remote_url:
             yield fault(name, f"{connection.repo} has no remote to push to", f"git -C {connection.repo} remote add …")
     except GitError as error:
         yield fault(name, str(error), "correct `forges` in config.yaml")

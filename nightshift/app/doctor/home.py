@@ -50,10 +50,10 @@ def check_settings(context: CheckContext) -> Iterator[Finding]:
         yield note("the rest", "was looked at with the default settings, because these cannot be used")
         return
     yield ok("settings", _differing(context))
-    found = sources(context.settings)
-    if found.page:
-        yield ok("settings page", f"has set {', '.join(sorted(found.page))}")
-    yield from (note(name, OVERRULED, HOW_TO_REMOVE) for name in found.overruled)
+    setting_sources = sources(context.settings)
+    if setting_sources.page:
+        yield ok("settings page", f"has set {', '.join(sorted(setting_sources.page))}")
+    yield from (note(name, OVERRULED, HOW_TO_REMOVE) for name in setting_sources.overruled)
     yield from (_secret(name, context) for name in _secrets(context))
     for file in files:
         yield from _readable(file, context)
@@ -112,22 +112,20 @@ _PASSING = frozenset({"tmpfs", "ramfs"})
 def check_home(context: CheckContext) -> Iterator[Finding]:
     """Look at the folder and at the files that only its owner may read."""
     settings, uid = context.settings, os.geteuid()
-    place = settings.home
-    if not place.exists():
-        yield note(
-            "home", f"{place} does not exist yet", f"mkdir -p {quote(place)}   (the first start makes it as well)"
-        )
-    elif not place.is_dir():
-        yield fault("home", f"{place} is no folder", "give another one with --home or NIGHTSHIFT_HOME")
-    elif place.stat().st_uid not in {uid, 0} or (place.stat().st_uid == 0 and uid != 0 and not may_write(place)):
+    home = settings.home
+    if not home.exists():
+        yield note("home", f"{home} does not exist yet", f"mkdir -p {quote(home)}   (the first start makes it as well)")
+    elif not home.is_dir():
+        yield fault("home", f"{home} is no folder", "give another one with --home or NIGHTSHIFT_HOME")
+    elif home.stat().st_uid not in {uid, 0} or (home.stat().st_uid == 0 and uid != 0 and not may_write(home)):
         yield fault(
             "home",
-            f"{place} belongs to uid {place.stat().st_uid}, you are {uid}",
-            f"sudo chown -R {uid} {quote(place)}",
+            f"{home} belongs to uid {home.stat().st_uid}, you are {uid}",
+            f"sudo chown -R {uid} {quote(home)}",
         )
     else:
-        yield ok("home", str(place))
-    for folder in dict.fromkeys((place, settings.state_dir, settings.db_path.parent, settings.workspace)):
+        yield ok("home", str(home))
+    for folder in dict.fromkeys((home, settings.state_dir, settings.db_path.parent, settings.workspace)):
         if not may_write(folder):
             yield fault(
                 folder.name,
@@ -140,10 +138,10 @@ def check_home(context: CheckContext) -> Iterator[Finding]:
 
 def check_disk(context: CheckContext) -> Iterator[Finding]:
     """Look at the room that is left, and at the kind of file system."""
-    place = next(each for each in (context.settings.home, *context.settings.home.parents) if each.exists())
-    found, reserve = os.statvfs(place), context.settings.disk_reserve_mb * 1_000_000
-    free = found.f_bavail * found.f_frsize
-    text = f"{in_bytes(free)} free of {in_bytes(found.f_blocks * found.f_frsize)}"
+    folder = next(each for each in (context.settings.home, *context.settings.home.parents) if each.exists())
+    disk, reserve = os.statvfs(folder), context.settings.disk_reserve_mb * 1_000_000
+    free = disk.f_bavail * disk.f_frsize
+    text = f"{in_bytes(free)} free of {in_bytes(disk.f_blocks * disk.f_frsize)}"
     mend = "free some room; `keep_work_days`, `keep_events_days` and `backups_keep` say what Nightshift itself keeps"
     if free < reserve:
         yield fault("disk", f"{text}: less than disk_reserve_mb, so no task is started", mend)
@@ -151,7 +149,7 @@ def check_disk(context: CheckContext) -> Iterator[Finding]:
         yield warning("disk", text, mend)
     else:
         yield ok("disk", text)
-    yield _file_system(place)
+    yield _file_system(folder)
 
 
 def _private(*files: Path) -> Iterator[Finding]:
@@ -171,8 +169,8 @@ def _database(file: Path) -> Iterator[Finding]:
         yield note("database", f"other users may read {file} (mode {mode:o})", f"chmod 700 {quote(file.parent)}")
 
 
-def _file_system(place: Path) -> Finding:
-    kind, point = _find_mount(place)
+def _file_system(folder: Path) -> Finding:
+    kind, point = _find_mount(folder)
     if kind in _NETWORK or kind in _SHARED:
         text = f"{kind} at {point}: SQLite's locks cannot be relied upon over a network"
         return fault("file system", text, "move the home to a local disk (--home, NIGHTSHIFT_HOME)")
@@ -181,13 +179,13 @@ def _file_system(place: Path) -> Finding:
     return ok("file system", f"{kind or 'unknown'} at {point}")
 
 
-def _find_mount(place: Path) -> tuple[str, str]:
+def _find_mount(path: Path) -> tuple[str, str]:
     """Kind and mount point of the file system that holds a path, after proc(5), mountinfo."""
     best, kind = "", ""
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
         left, _, right = line.partition(" - ")
         point = left.split(" ")[4].encode().decode("unicode_escape")
-        if len(point) >= len(best) and (place == Path(point) or place.is_relative_to(point)):
+        if len(point) >= len(best) and (path == Path(point) or path.is_relative_to(point)):
             best, kind = point, right.split(" ")[0]
     return kind, best
 
@@ -210,18 +208,18 @@ def check_database(context: CheckContext) -> Iterator[Finding]:
 def check_backups(context: CheckContext) -> Iterator[Finding]:
     """Look at the backups."""
     settings, now = context.settings, context.clock()
-    found = backups.list_backups(settings.backups_dir, now)
-    if not found:
+    files = backups.list_backups(settings.backups_dir, now)
+    if not files:
         if settings.db_path.exists():
             yield warning(
                 "backups", f"there is none in {settings.backups_dir}", "start the daemon: it makes one an hour"
             )
         return
-    newest = found[0]
-    yield _age(newest, len(found), now, context)
+    newest = files[0]
+    yield _age(newest, len(files), now, context)
     faults = _quick(newest, QUICK_S)
     if faults:
-        mend = f"remove it, or look for a sound one among the {len(found)}: {settings.backups_dir}"
+        mend = f"remove it, or look for a sound one among the {len(files)}: {settings.backups_dir}"
         yield fault("newest backup", f"{newest.name} is damaged: {faults[0]}", mend)
     elif faults is None:
         yield note("newest backup", f"{newest.name} was not read to its end in {QUICK_S:g} s")
@@ -231,7 +229,7 @@ def check_backups(context: CheckContext) -> Iterator[Finding]:
 
 def _schema(path: Path) -> Iterator[Finding]:
     try:
-        found = _counts(path)
+        counts = _counts(path)
     except StoreTooNew as error:
         yield fault("schema", str(error), "bring this checkout up to date (git pull), or give another home")
     except StoreTooOld as error:
@@ -243,7 +241,7 @@ def _schema(path: Path) -> Iterator[Finding]:
     except StoreError as error:
         yield fault("schema", str(error), f"make {path} readable for you; if another program keeps it locked, end that")
     else:
-        yield ok("schema", f"up to date; {found}")
+        yield ok("schema", f"up to date; {counts}")
 
 
 def _counts(path: Path) -> str:
@@ -255,16 +253,16 @@ def _counts(path: Path) -> str:
 
 
 def _soundness(path: Path, limit_s: float) -> Iterator[Finding]:
-    found = _quick(path, limit_s)
-    if found is None:
+    faults = _quick(path, limit_s)
+    if faults is None:
         yield note(
             "quick check",
             f"did not come to its end in {limit_s:g} s",
             f"{format_command('doctor --deep')} takes its time",
         )
-    elif found:
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        yield fault("quick check", f"{found[0]}{more}", RESTORE)
+    elif faults:
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        yield fault("quick check", f"{faults[0]}{more}", RESTORE)
     else:
         yield ok("quick check", "sound")
 

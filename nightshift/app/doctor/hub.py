@@ -68,19 +68,19 @@ def _ask_database(url: str) -> Iterator[Finding]:
         database.close()
 
 
-def judged(found: Access) -> Iterator[Finding]:
+def judged(access: Access) -> Iterator[Finding]:
     """Yield findings on the connection to the shared database, and on the rights there."""
-    if found.is_remote and not found.is_encrypted:
-        text = f"what is sent to {found.address} can be read on its way: no TLS"
+    if access.is_remote and not access.is_encrypted:
+        text = f"what is sent to {access.address} can be read on its way: no TLS"
         yield fault("TLS", text, "set ssl = on at the server, and add ?sslmode=verify-full to HUB_DATABASE_URL")
-    elif found.is_remote and not found.is_verified:
-        text = f"it is on, and the server need not show who it is (sslmode={found.sslmode})"
+    elif access.is_remote and not access.is_verified:
+        text = f"it is on, and the server need not show who it is (sslmode={access.sslmode})"
         yield warning("TLS", text, "add ?sslmode=verify-full&sslrootcert=FILE to HUB_DATABASE_URL")
-    elif found.is_remote:
-        yield ok("TLS", f"it is on (sslmode={found.sslmode})")
+    elif access.is_remote:
+        yield ok("TLS", f"it is on (sslmode={access.sslmode})")
     else:
         yield ok("TLS", "the database is on this machine")
-    if found.may_alter:
+    if access.may_alter:
         yield note(
             "rights", "this user may alter the database's schema", f"a user with GRANT {ROLE} alone is enough here"
         )

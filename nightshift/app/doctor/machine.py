@@ -68,7 +68,7 @@ def against(requirements: str) -> Iterator[Finding]:
     """Hold what is installed against the text of such a file."""
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415  pytest brings it
 
-    wanted, found = 0, list[Finding]()
+    wanted, findings = 0, list[Finding]()
     for line in requirements.splitlines():
         try:
             asked = Requirement(line.partition("#")[0].strip())
@@ -76,8 +76,8 @@ def against(requirements: str) -> Iterator[Finding]:
             continue
         if asked.marker is None or asked.marker.evaluate():
             wanted += 1
-            found += _package(asked)
-    yield from found or [ok("packages", f"all {wanted} of nightshift/requirements/core.txt are installed")]
+            findings += _package(asked)
+    yield from findings or [ok("packages", f"all {wanted} of nightshift/requirements/core.txt are installed")]
 
 
 def _package(asked: Requirement) -> Iterator[Finding]:
@@ -135,10 +135,10 @@ def _go(context: CheckContext) -> Finding:
 def _version_of(context: CheckContext, program: str, *args: str) -> str:
     """Return the version that a program prints; empty where there is no such program."""
     path = context.settings.process_environment.get("PATH", "")
-    found = shutil.which(program, path=path)
-    if found is None:
+    executable = shutil.which(program, path=path)
+    if executable is None:
         return ""
-    done = subprocess.run([found, *args], capture_output=True, text=True, timeout=5, check=False, cwd=Path("/"))
+    done = subprocess.run([executable, *args], capture_output=True, text=True, timeout=5, check=False, cwd=Path("/"))
     return done.stdout.strip()
 
 

@@ -20,12 +20,12 @@ OLD_S = 600.0
 
 def check_workspace(context: CheckContext) -> Iterator[Finding]:
     """Look at the daemon's own repository."""
-    place = context.settings.workspace
-    folder = place / ".git"
+    workspace = context.settings.workspace
+    folder = workspace / ".git"
     if not (folder / "HEAD").exists():
-        yield note("workspace", f"{place} does not exist yet; the first task makes it")
+        yield note("workspace", f"{workspace} does not exist yet; the first task makes it")
         return
-    configuration = discover(place, context.settings.process_environment).configuration
+    configuration = discover(workspace, context.settings.process_environment).configuration
     yield _identity(context, configuration)
     yield from _sound(context, folder)
     yield from _locks(folder)
@@ -49,16 +49,16 @@ def _sound(context: CheckContext, folder: Path) -> Iterator[Finding]:
         return
     if answer.code:
         text = " ".join((answer.error or answer.text).split())[:300]
-        place = folder.parent
-        mend = f"keep a copy of {place}; `git -C {quote(place)} fsck` names what is gone, a push or a clone may have it"
+        path = folder.parent
+        mend = f"keep a copy of {path}; `git -C {quote(path)} fsck` names what is gone, a push or a clone may have it"
         yield fault("fsck", text, mend)
     else:
         yield ok("fsck", "the workspace is sound" if context.deep else "all that the workspace names is there")
 
 
 def _locks(folder: Path) -> Iterator[Finding]:
-    now, found = time.time(), [*folder.glob("*.lock"), *(folder / "refs").rglob("*.lock")]
-    old = [path for path in found if now - path.stat().st_mtime > OLD_S]
+    now, lock_files = time.time(), [*folder.glob("*.lock"), *(folder / "refs").rglob("*.lock")]
+    old = [path for path in lock_files if now - path.stat().st_mtime > OLD_S]
     for path in old[:5]:
         yield fault(
             "lock file", f"{path} was left by a process that died", f"rm {quote(path)}   (when no git runs there)"

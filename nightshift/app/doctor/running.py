@@ -101,9 +101,9 @@ def _get(access: Access, path: str) -> dict[str, Any]:
     connection = http.client.HTTPConnection(access.host, access.port, timeout=WALL_S)
     try:
         connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
-        found = json.loads(connection.getresponse().read(5_000_000))
+        answer = json.loads(connection.getresponse().read(5_000_000))
     finally:
         connection.close()
-    if not isinstance(found, dict):
+    if not isinstance(answer, dict):
         raise ValueError("something else answers there")
-    return found
+    return answer

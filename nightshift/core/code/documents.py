@@ -73,12 +73,12 @@ def _is_same_code(path: str, before: str | None, after: str | None, sources: Sou
     if before is None or after is None:
         return False
     if path.endswith(".py"):
-        one, other = parse_quietly(before), parse_quietly(after)
-        if one is None or other is None or _list_for_tools(before) != _list_for_tools(after):
+        old_tree, new_tree = parse_quietly(before), parse_quietly(after)
+        if old_tree is None or new_tree is None or _list_for_tools(before) != _list_for_tools(after):
             return False
-        documented, now = _list_docstrings(one), _list_docstrings(other)
+        documented, now = _list_docstrings(old_tree), _list_docstrings(new_tree)
         altered = {name for name in documented.keys() | now.keys() if documented.get(name) != now.get(name)}
-        return _bare(one) == _bare(other) and not _reads_docstrings(path, altered, other, after, sources)
+        return _bare(old_tree) == _bare(new_tree) and not _reads_docstrings(path, altered, new_tree, after, sources)
     return javascript.is_source(path) and _list_tokens(path, before) == _list_tokens(path, after)
 
 

@@ -38,8 +38,8 @@ class Shape:
 def shapes(text: str) -> list[Shape]:
     """The functions and methods of a module that are large enough; none of a text that is no Python."""
     tree = parse_quietly(text) if len(text) <= MAX_CHARS else None
-    found = [node for node in ast.walk(tree) if isinstance(node, Function)] if tree else []
-    return [shape for node in found[:MAX_FUNCTIONS] if (shape := _shape_or_none(node))]
+    functions = [node for node in ast.walk(tree) if isinstance(node, Function)] if tree else []
+    return [shape for node in functions[:MAX_FUNCTIONS] if (shape := _shape_or_none(node))]
 
 
 def _shape_or_none(function: Function) -> Shape | None:
@@ -91,7 +91,7 @@ def _in_order(node: ast.AST) -> Iterator[ast.AST]:
 def _text(node: object, numbers: dict[str, str]) -> str:
     """A tree as text with the names replaced; constants keep their kind, since 1, 1.0 and True are not the same."""
     if isinstance(node, list):
-        return f"[{','.join(_text(one, numbers) for one in node)}]"
+        return f"[{','.join(_text(child, numbers) for child in node)}]"
     if isinstance(node, ast.Constant):
         return f"{type(node.value).__name__}:{node.value!r}"
     if not isinstance(node, ast.AST):
@@ -114,10 +114,10 @@ MOST_EACH = 20
 
 def shapes_of(change: Change) -> set[str]:
     """The fingerprints of all functions of a change."""
-    return {one.digest for path, text in change.items() if text and path.endswith(".py") for one in shapes(text)}
+    return {shape.digest for path, text in change.items() if text and path.endswith(".py") for shape in shapes(text)}
 
 
 def list_changed_by_fix(failing: Change, passing: Collection[str]) -> set[str]:
     """The functions of a change that failed which are no more there in the one that passed; none of too many."""
-    found = shapes_of(failing) - set(passing)
-    return found if len(found) <= MOST_EACH else set()
+    digests = shapes_of(failing) - set(passing)
+    return digests if len(digests) <= MOST_EACH else set()

@@ -25,11 +25,11 @@ def unreadable(language: Language, tests: Files, files: Files, description: str)
     Tests must be sound; what lies beside them may be broken, as an example. A start file may be where the task's words
     tell of it.
     """
-    found = {f"tests.{path}": _fault(language, path, text) for path, text in tests.items() if is_test_path(path)}
+    field_faults = {f"tests.{path}": _fault(language, path, text) for path, text in tests.items() if is_test_path(path)}
     if not _BROKEN_ON_PURPOSE.search(description):
         faults = {f"files.{path}": _fault(language, path, text) for path, text in files.items()}
-        found |= {field: why + _MAY_BE_BROKEN for field, why in faults.items() if why}
-    return {field: why for field, why in found.items() if why}
+        field_faults |= {field: why + _MAY_BE_BROKEN for field, why in faults.items() if why}
+    return {field: why for field, why in field_faults.items() if why}
 
 
 def _fault(language: Language, path: str, text: str) -> str | None:
@@ -57,8 +57,8 @@ def _toml_fault(text: str) -> str | None:
 
 
 def _go_fault(text: str) -> str | None:
-    found = golang.fault(text)
-    return f"line {found.line}: {found.message}" if found else None
+    fault = golang.fault(text)
+    return f"line {fault.line}: {fault.message}" if fault else None
 
 
 _READERS: dict[Language, dict[str, Callable[[str], str | None]]] = {

@@ -95,13 +95,13 @@ def _fits(rule: _Rule, parts: list[str]) -> bool:
 
 def _past_stars(segments: tuple[re.Pattern[str] | None, ...], reached: set[int]) -> set[int]:
     """The same with the places after a `**`, which may stand for nothing."""
-    found, left = set(reached), list(reached)
+    positions, left = set(reached), list(reached)
     while left:
         at = left.pop()
-        if at < len(segments) and segments[at] is None and at + 1 not in found:
-            found.add(at + 1)
+        if at < len(segments) and segments[at] is None and at + 1 not in positions:
+            positions.add(at + 1)
             left.append(at + 1)
-    return found
+    return positions
 
 
 def _rules(text: str) -> Iterable[_Rule]:

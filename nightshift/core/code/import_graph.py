@@ -52,12 +52,12 @@ class ImportCache:
             return _NOTHING
         key = f"{PurePosixPath(path).suffix}:{blob}"
         with self._lock:
-            if (known := self._facts.get(key)) is None:
+            if (cached_facts := self._facts.get(key)) is None:
                 fresh = facts_of(path, read())
-                known = self._facts[key] = _NOTHING if fresh == _NOTHING else fresh
+                cached_facts = self._facts[key] = _NOTHING if fresh == _NOTHING else fresh
                 while len(self._facts) > self._max_files:
                     del self._facts[next(iter(self._facts))]
-            return known
+            return cached_facts
 
     def _graph(self, tree: Tree) -> _Graph:
         """The graph of the most similar tree seen, brought up to this one; the one used last stands at the end."""
@@ -110,12 +110,12 @@ class _Graph:
         while self._stale:
             path = next(iter(self._stale))
             self._forget(path)
-            found = facts(path) if path in self.entries else _NOTHING
-            if words := tuple({*_words(path, found)}):
+            file_facts = facts(path) if path in self.entries else _NOTHING
+            if words := tuple({*_words(path, file_facts)}):
                 self._words[path] = words
             for word in words:
                 self._users[word].add(path)
-            if found.dynamic:
+            if file_facts.dynamic:
                 self.dynamic.add(path)
             self._stale.discard(path)
 
@@ -152,14 +152,14 @@ class View:
     def uses(self, path: str) -> frozenset[str]:
         """The files that one file refers to."""
         facts = self.facts(path)
-        found = set(self._surroundings(path)) if path.endswith(".py") else set()
+        used_paths = set(self._surroundings(path)) if path.endswith(".py") else set()
         if is_source(path):  # it says what kind of module a file is
-            found.update(name for folder in folders_above(path) for name in self._present(f"{folder}{PACKAGE}"))
+            used_paths.update(name for folder in folders_above(path) for name in self._present(f"{folder}{PACKAGE}"))
         for imported in facts.imports:
-            found.update(self._list_imported(path, imported))
+            used_paths.update(self._list_imported(path, imported))
         for mention in facts.mentions:
-            found.update(self._list_mentioned(path, mention))
-        return frozenset(found)
+            used_paths.update(self._list_mentioned(path, mention))
+        return frozenset(used_paths)
 
     def users(self, path: str) -> Iterator[str]:
         """The files of the tree that refer to one file."""
@@ -220,7 +220,7 @@ class View:
 
     def _list_mentioned(self, path: str, mention: str) -> Iterator[str]:
         for names in (self._graph.names, self._above):
-            yield from (found for found in names.named(mention) if found in self)
+            yield from (named_path for named_path in names.named(mention) if named_path in self)
         if _is_dotted(mention):
             yield from self._list_imported(path, Import(module=mention))
 

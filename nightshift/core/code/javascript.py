@@ -93,20 +93,20 @@ def literal(node: Node | None) -> str | None:
 
 def arguments(call: Node) -> list[Node]:
     """The arguments of a call, without comments."""
-    found = call.child_by_field_name("arguments")
-    return [child for child in found.named_children if child.type != "comment"] if found else []
+    argument_list = call.child_by_field_name("arguments")
+    return [child for child in argument_list.named_children if child.type != "comment"] if argument_list else []
 
 
 def specifiers(path: str, text: str) -> list[str]:
     """List the names that a text imports, exports from or requires, where they are written out; in order."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for node in walk(parse(path, text)):
         source = node.child_by_field_name("source") if node.type in {"import_statement", "export_statement"} else None
         if node.type == "call_expression" and node_text(node.child_by_field_name("function")) in {"require", "import"}:
             source = next(iter(arguments(node)), None)
         if name := literal(source):
-            found[name] = None
-    return list(found)
+            names[name] = None
+    return list(names)
 
 
 def _unescape(node: Node) -> str:

@@ -41,8 +41,8 @@ def framework_of(path: str, text: str, text_of: TextOf) -> Framework:
         text: what it says.
         text_of: the text of a file of the tree, or None.
     """
-    if found := _MODULES.search(text):
-        return _OF_MODULE[found[2]]
+    if match := _MODULES.search(text):
+        return _OF_MODULE[match[2]]
     return choose_framework(path, text_of) if _GLOBALS.search(text) else Framework.NODE
 
 

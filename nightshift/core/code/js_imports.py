@@ -37,8 +37,8 @@ def references(path: str, text: str) -> tuple[frozenset[str], bool]:
         return frozenset(), True
     nodes = list(walk(root))
     values = [value for node in nodes if (value := literal(node)) is not None]
-    found = frozenset(name for value in values for name in _names(value) if len(name) <= MAX_MENTION)
-    return found, any(map(_is_dynamic, nodes)) or any(_DYNAMIC_MODULES.match(value) for value in values)
+    mentions = frozenset(name for value in values for name in _names(value) if len(name) <= MAX_MENTION)
+    return mentions, any(map(_is_dynamic, nodes)) or any(_DYNAMIC_MODULES.match(value) for value in values)
 
 
 def _names(value: str) -> Iterator[str]:

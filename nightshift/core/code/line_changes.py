@@ -12,18 +12,18 @@ def list_written_lines(before: str, after: str) -> frozenset[int]:
     head = _same(old, new)
     tail = _same(old[head:][::-1], new[head:][::-1])
     match = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
-    found: set[int] = set()
+    lines: set[int] = set()
     for tag, _, _, start, end in match.get_opcodes():
         if tag == "delete":
-            found |= {head + start, head + start + 1}
+            lines |= {head + start, head + start + 1}
         elif tag != "equal":
-            found |= set(range(head + start + 1, head + end + 1))
-    return frozenset(found)
+            lines |= set(range(head + start + 1, head + end + 1))
+    return frozenset(lines)
 
 
 def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n") if text else []
 
 
-def _same(one: list[str], other: list[str]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _same(first: list[str], other: list[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, other, strict=False)))

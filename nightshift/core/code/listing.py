@@ -76,24 +76,24 @@ class Listing(Mapping[str, V]):
 
     def since(self, old: Listing[V]) -> dict[str, V | None]:
         """Return the differences from another listing: path to value, None for a path that is only in the other."""
-        one, other = (self._over, old._over) if self.is_kin(old) else (self, old)
-        paths = sorted({*one, *other})
+        entries, other = (self._over, old._over) if self.is_kin(old) else (self, old)
+        paths = sorted({*entries, *other})
         return {path: value for path in paths if (value := self.get(path)) != old.get(path)}
 
     def below(self, start: str) -> list[str]:
         """The paths that begin with a text, such as a folder with its slash."""
         paths = self._shared.paths
-        found = paths[bisect_left(paths, start) : bisect_left(paths, start + _LAST)]
-        return self._with_new(found, [path for path in self._new if path.startswith(start)])
+        shared_paths = paths[bisect_left(paths, start) : bisect_left(paths, start + _LAST)]
+        return self._with_new(shared_paths, [path for path in self._new if path.startswith(start)])
 
     def having(self, key: Callable[[str], str], *values: str) -> list[str]:
         """The paths for which a function gives one of these values; it is always the same function, of few."""
-        found = sorted(path for value in values for path in self._shared.having(key, value))
-        return self._with_new(found, [path for path in self._new if key(path) in values])
+        shared_paths = sorted(path for value in values for path in self._shared.having(key, value))
+        return self._with_new(shared_paths, [path for path in self._new if key(path) in values])
 
-    def _with_new(self, found: list[str], new: list[str]) -> list[str]:
-        kept = [path for path in found if path not in self._gone] if self._gone else found
-        return sorted((*kept, *new)) if new else kept
+    def _with_new(self, shared_paths: list[str], new: list[str]) -> list[str]:
+        remaining = [path for path in shared_paths if path not in self._gone] if self._gone else shared_paths
+        return sorted((*remaining, *new)) if new else remaining
 
 
 def listing_of(values: Mapping[str, V]) -> Listing[V]:

@@ -52,15 +52,15 @@ def path_fault(path: str) -> str | None:
 
 def _mixes_alphabets(word: str) -> bool:
     """Tell whether a word has Latin and Cyrillic letters, of which many look the same."""
-    found = {unicodedata.name(char, "").partition(" ")[0] for char in word}
-    return {"LATIN", "CYRILLIC"} <= found
+    scripts = {unicodedata.name(char, "").partition(" ")[0] for char in word}
+    return {"LATIN", "CYRILLIC"} <= scripts
 
 
 def _is_git_name(part: str) -> bool:
     """Tell whether git, HFS+ or NTFS may take a name for one of git's own."""
     name = _as_windows(part)
-    plain = unicodedata.normalize("NFKC", part).casefold()
-    return bool(_SHORT_GIT_NAME.fullmatch(name)) or (name.startswith(".git") and plain not in _GIT_FILES)
+    folded_name = unicodedata.normalize("NFKC", part).casefold()
+    return bool(_SHORT_GIT_NAME.fullmatch(name)) or (name.startswith(".git") and folded_name not in _GIT_FILES)
 
 
 def _as_windows(part: str) -> str:
@@ -89,15 +89,15 @@ def top_module(path: str) -> str:
 
 def folders_of(path: str) -> list[str]:
     """The folders above a path, outermost first, without the root."""
-    return [path[:place] for place, char in enumerate(path) if char == "/"] if "/" in path else []
+    return [path[:index] for index, char in enumerate(path) if char == "/"] if "/" in path else []
 
 
 def at_or_below(paths: Iterable[str], places: Collection[str]) -> tuple[str, str] | None:
     """The first of these paths that is one of the places or lies below one, with that place; None when none does."""
     if not places:
         return None
-    pairs = ((path, place) for path in paths for place in (path, *folders_of(path)))
-    return next(((path, place) for path, place in pairs if place in places), None)
+    pairs = ((path, location) for path in paths for location in (path, *folders_of(path)))
+    return next(((path, location) for path, location in pairs if location in places), None)
 
 
 def is_git_folder(files: Iterable[str], folders: Iterable[str]) -> bool:

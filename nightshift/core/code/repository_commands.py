@@ -36,7 +36,7 @@ class _Placed:
     line: int
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Path and line."""
         return f"{self.path}:{self.line}"
 
@@ -88,12 +88,12 @@ class Found:
         return next((each for each in self.linters if each.linter is wanted), None)
 
 
-def once(found: Iterable[FoundLinter]) -> tuple[FoundLinter, ...]:
+def once(linters: Iterable[FoundLinter]) -> tuple[FoundLinter, ...]:
     """Return each linter at the first place that names it, with the first version that any place names."""
-    kept = dict[Linter, FoundLinter]()
+    first_by_linter = dict[Linter, FoundLinter]()
     versions = dict[Linter, str]()
-    for each in found:
-        kept.setdefault(each.linter, each)
+    for each in linters:
+        first_by_linter.setdefault(each.linter, each)
         if each.version:
             versions.setdefault(each.linter, each.version)
-    return tuple(replace(each, version=versions.get(each.linter, "")) for each in kept.values())
+    return tuple(replace(each, version=versions.get(each.linter, "")) for each in first_by_linter.values())

@@ -88,17 +88,17 @@ def list_submodules(tree: Tree) -> tuple[str, ...]:
 
 def read_submodules(tree: Tree) -> dict[str, bytes]:
     """The files of all submodules that are here, by their paths in the tree."""
-    found = tree.submodules() if isinstance(tree, Joined) else {}
-    return {f"{path}/{name}": sub.read(name) for path, sub in found.items() if sub for name in sub.entries()}
+    submodules = tree.submodules() if isinstance(tree, Joined) else {}
+    return {f"{path}/{name}": sub.read(name) for path, sub in submodules.items() if sub for name in sub.entries()}
 
 
 def follow_links(tree: Tree, path: str) -> str:
     """The path of the file or folder that a path leads to, behind at most `MOST_LINKS` links; else an empty text."""
     links = tree.links() if isinstance(tree, Linked) else {}
     for _ in range(MOST_LINKS):
-        if not (place := at_or_below((path,), links)):
+        if not (path_and_link := at_or_below((path,), links)):
             return path
-        path = links[place[1]] + path[len(place[1]) :]
+        path = links[path_and_link[1]] + path[len(path_and_link[1]) :]
     return ""
 
 

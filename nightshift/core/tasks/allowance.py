@@ -73,12 +73,14 @@ def ask_for_more(
     if not step or now is None:
         return None
     more = step * max(1, math.ceil(short / step))
-    whole = getattr(before, measure) + now + more
+    new_limit = getattr(before, measure) + now + more
     shown = money if measure is Measure.COST_USD else _count
     has = f"task {task_id} has used {shown(getattr(used, measure))} of {shown(now)}{_UNITS[measure]}"
     next_one = f", and the next call needs {shown(short)} more than is left" if getattr(used, measure) < now else ""
     offer = f"grant {shown(more)} more" if more > step else f"grant as much again ({shown(more)})"
-    return Ask(kind=AskKind.BUDGET, subject=f"{_PREFIX}:{measure}:{whole:.12g}", question=f"{has}{next_one}; {offer}?")
+    return Ask(
+        kind=AskKind.BUDGET, subject=f"{_PREFIX}:{measure}:{new_limit:.12g}", question=f"{has}{next_one}; {offer}?"
+    )
 
 
 def _ceiling(measure: Measure, limits: Limits, before: Spent, granted: tuple[str, ...]) -> float | int | None:
@@ -87,12 +89,12 @@ def _ceiling(measure: Measure, limits: Limits, before: Spent, granted: tuple[str
     if own is None:
         return None
     start = getattr(before, measure)
-    given = [whole - start for subject in granted if (whole := _whole(measure, subject)) is not None]
+    given = [limit - start for subject in granted if (limit := _read_limit(measure, subject)) is not None]
     most = max([own, *given])
     return most if measure is Measure.COST_USD else int(most)
 
 
-def _whole(measure: Measure, subject: str) -> float | None:
+def _read_limit(measure: Measure, subject: str) -> float | None:
     """The limit that a subject grants; None where it is about something else."""
     prefix, _, rest = subject.partition(":")
     name, _, number = rest.partition(":")

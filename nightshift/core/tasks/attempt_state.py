@@ -189,18 +189,20 @@ class AttemptState:
     def reading(self, reader: Reader) -> Reading | None:
         """Return a reader's findings in the change as it is now; None where he has not read it."""
         now = digest(self.change)
-        return next((one for one in reversed(self.readings) if (one.reader, one.change) == (reader, now)), None)
+        return next(
+            (reading for reading in reversed(self.readings) if (reading.reader, reading.change) == (reader, now)), None
+        )
 
     @property
     def remarks_on_change(self) -> tuple[Remark, ...]:
         """Findings of readers in the change as it is now, the worst first."""
-        found = (self.reading(reader) for reader in Reader)
-        return worst_first(remark for one in found if one for remark in one.found)
+        readings = (self.reading(reader) for reader in Reader)
+        return worst_first(remark for reading in readings if reading for remark in reading.found)
 
     @property
     def open_remarks(self) -> tuple[Remark, ...]:
         """The grave ones of these: whoever sees the change is told of them."""
-        return tuple(one for one in self.remarks_on_change if one.gravity in GRAVE)
+        return tuple(remark for remark in self.remarks_on_change if remark.gravity in GRAVE)
 
     @property
     def changed_tests(self) -> Files:
@@ -215,7 +217,9 @@ class AttemptState:
     def with_declared(self, change: Change, declared: Mapping[str, Declared]) -> AttemptState:
         """The state with packages named in files of its change; what readers found holds for it as before."""
         before, now = digest(self.change), digest(change)
-        readings = tuple(replace(one, change=now) if one.change == before else one for one in self.readings)
+        readings = tuple(
+            replace(reading, change=now) if reading.change == before else reading for reading in self.readings
+        )
         return replace(self, change=change, declared=declared, readings=readings)
 
     def still_held(self, held: HeldOut) -> HeldOut:
@@ -297,7 +301,7 @@ class AttemptContext:
     """
     answers: Mapping[str, str] = field(default_factory=dict)
     """Owner's answers to questions, by subject."""
-    said: tuple[OwnerMessage, ...] = ()
+    messages: tuple[OwnerMessage, ...] = ()
     """Owner's messages to the task before the step began, oldest first."""
     built_on: tuple[str, ...] = ()
     """Files of the workspace that the tasks changed on which this one depends."""
@@ -319,9 +323,9 @@ class AttemptContext:
 
     def list_approved_packages(self, project: str | None) -> tuple[str, ...]:
         """The packages that the owner said yes to for the task, for its project, or for its repository."""
-        said = {**self.decided.get(None, {}), **self.decided.get(project, {})}
+        decisions = {**self.decided.get(None, {}), **self.decided.get(project, {})}
         mine = self.granted - {subject for each in self.decided.values() for subject in each}
-        subjects = mine | (self.granted & {subject for subject, yes in said.items() if yes})
+        subjects = mine | (self.granted & {subject for subject, yes in decisions.items() if yes})
         kind = f"{AskKind.PACKAGE}:"
         return tuple(sorted(each.removeprefix(kind) for each in subjects if each.startswith(kind)))
 

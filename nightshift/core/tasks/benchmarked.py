@@ -62,14 +62,14 @@ class Benchmarked:
     taken: tuple[Compared, ...] = ()
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The settings that are taken over, in words."""
         words = {
             Compared.PROTOCOL: {"whole": "whole files", "edit": "edits"}.get(self.protocol, "whole files or edits"),
             Compared.TOOLS: "tools" if self.tools else "no tools",
             Compared.READERS: "readers" if self.readers else "no readers",
         }
-        return ", ".join(words[one] for one in Compared if one in self.taken)
+        return ", ".join(words[compared] for compared in Compared if compared in self.taken)
 
     def over(self, settings: WorkSettings) -> WorkSettings:
         """The settings for a task that the model begins; what is said of the task itself goes first."""

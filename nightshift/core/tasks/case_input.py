@@ -102,11 +102,11 @@ def as_input(case: ValueCase) -> dict[str, Any]:
     """Write a case as the input from which a person would get it."""
     given: dict[str, Any] = {"call": case.call}
     if arguments := literals.read(case.args):
-        given["args"] = [_plain(item) for item in arguments]
+        given["args"] = [_to_json_value(item) for item in arguments]
     if named := literals.read(case.kwargs):
-        given["kwargs"] = {name: _plain(item) for name, item in named.items()}
+        given["kwargs"] = {name: _to_json_value(item) for name, item in named.items()}
     if case.expect is not None:
-        given["expect"] = _plain(literals.read(case.expect))
+        given["expect"] = _to_json_value(literals.read(case.expect))
     if case.raises:
         given["raises"] = case.raises[0]
     return given | ({"tolerance": case.rel} if case.rel is not None else {})
@@ -152,7 +152,7 @@ def _value(value: Any, limit: literals.SizeLimit | None = None) -> Any:
     return value
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     """A value as JSON where that says the same, else as a literal."""
     try:
         text = json.dumps(value, allow_nan=False)

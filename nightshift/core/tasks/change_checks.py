@@ -106,7 +106,7 @@ def holding(decided: Mapping[str | None, Mapping[str, bool]], project: str | Non
 
     A yes holds everywhere, a no in its own project alone, and there before the yes of another one.
     """
-    allowed = {subject: True for said in decided.values() for subject, granted in said.items() if granted}
+    allowed = {subject: True for decisions in decided.values() for subject, granted in decisions.items() if granted}
     return {**allowed, **decided.get(project, {})}
 
 
@@ -155,8 +155,8 @@ class Declared:
         old = (self.before or "").splitlines()
         ours = {line for line in self.after.splitlines() if line not in old and _PINNED.fullmatch(line)}
         names = {line: name if (name := line.partition("==")[0]) in old else None for line in ours}
-        kept = (names.get(line, line) for line in text.split("\n"))
-        return "\n".join(line for line in kept if line is not None)
+        lines = (names.get(line, line) for line in text.split("\n"))
+        return "\n".join(line for line in lines if line is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

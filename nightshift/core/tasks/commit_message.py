@@ -68,18 +68,22 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
     verdict = str(state.verdict.evidence.label) if state.verdict else ""
     full = state.scope.full
     left = mask_remarks(state.open_remarks, mask, full)
-    named = "\n".join(textwrap.fill(f"- {one}", SUBJECT_CHARS, subsequent_indent="  ") for one in left)
+    named = "\n".join(textwrap.fill(f"- {remark}", SUBJECT_CHARS, subsequent_indent="  ") for remark in left)
     # In front of what was asked for: a body that is too long is cut at its end.
-    assets = [one.where for one in state.verdict.findings if one.kind is FindingKind.ASSET] if state.verdict else []
+    assets = (
+        [finding.where for finding in state.verdict.findings if finding.kind is FindingKind.ASSET]
+        if state.verdict
+        else []
+    )
     changed = ", ".join(map(full, sorted({*state.changed_tests, *assets})))
     removed = ", ".join(map(full, sorted(state.removed_tests)))
-    told = changed and _wrap(f"Existing tests that contradicted the task were changed: {changed}")
+    changed_note = changed and _wrap(f"Existing tests that contradicted the task were changed: {changed}")
     gone = removed and _wrap(f"Existing tests were removed with what they tested: {removed}")
     is_draft = verdict == Label.DRAFT
     parts = (
         _wrap(mask(f"A draft: it did not pass: {_tests(state.verdict)}")) if is_draft and state.verdict else "",
         _wrap(rest),
-        told,
+        changed_note,
         gone,
         named and f"Findings that are left open:\n{named}",
         f"Asked for:\n{asked}",
@@ -109,14 +113,14 @@ def trailers(message: str) -> dict[str, str]:
     """The trailers of a message: its last paragraph, if each line of it is one and it is not the subject."""
     paragraphs = message.strip().split("\n\n")
     lines = paragraphs[-1].split("\n") if len(paragraphs) > 1 else []
-    found = [_TRAILER.fullmatch(line) for line in lines]
-    return {match[1]: match[2] for match in found if match} if all(found) else {}
+    matches = [_TRAILER.fullmatch(line) for line in lines]
+    return {match[1]: match[2] for match in matches if match} if all(matches) else {}
 
 
 def without_trailers(message: str) -> str:
     """A message without its trailers."""
-    whole = message.strip()
-    return whole.rpartition("\n\n")[0].strip() if trailers(whole) else whole
+    text = message.strip()
+    return text.rpartition("\n\n")[0].strip() if trailers(text) else text
 
 
 def subject_of(message: str) -> str:
@@ -147,8 +151,8 @@ def task_of(message: str) -> int | None:
 
 def slug(description: str) -> str:
     """A few words of a description as part of a branch name: ASCII letters, digits and single hyphens."""
-    plain = unicodedata.normalize("NFKD", description).encode("ascii", "ignore").decode().lower()
-    words = re.findall(r"[a-z0-9]+", plain)
+    ascii_text = unicodedata.normalize("NFKD", description).encode("ascii", "ignore").decode().lower()
+    words = re.findall(r"[a-z0-9]+", ascii_text)
     short = ""
     for word in words:
         if short and len(short) + 1 + len(word) > SLUG_CHARS:

@@ -200,10 +200,10 @@ def _forecast_measured(
         ]
         takes_s = _percentiles([each.takes_s for each in courses])
         cost_usd = _percentiles([each.cost_usd for each in courses])
-    found: dict[str, Any] = {"takes_s": takes_s, "done_at": _times(takes_s, conditions)}
+    forecast: dict[str, Any] = {"takes_s": takes_s, "done_at": _times(takes_s, conditions)}
     if any(each.cost_usd is None for each in measured):
-        return found
-    return found | {"cost_usd": cost_usd} | _compare_budget(courses, cost_usd, conditions)
+        return forecast
+    return forecast | {"cost_usd": cost_usd} | _compare_budget(courses, cost_usd, conditions)
 
 
 def _compare_budget(courses: Sequence[_Course], cost_usd: Estimate, conditions: Conditions) -> dict[str, Any]:

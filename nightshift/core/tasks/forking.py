@@ -49,8 +49,8 @@ def make_fork_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
     description = with_note(spec.description, note)
     origin = {"task_id": fork.source, "attempt": fork.attempt, "step_no": fork.step_no, "model": fork.model}
     metadata = {**shallow(spec.metadata), "forked_from": origin}
-    made = replace(spec, description=description, key=None, depends_on=(), not_before=None, metadata=metadata)
-    return replace(made, split=False) if fork.held else made  # its subtasks would land by themselves
+    fork_spec = replace(spec, description=description, key=None, depends_on=(), not_before=None, metadata=metadata)
+    return replace(fork_spec, split=False) if fork.held else fork_spec  # its subtasks would land by themselves
 
 
 def begin(state: AttemptState, fork: Fork) -> AttemptState:
@@ -75,8 +75,8 @@ def begin(state: AttemptState, fork: Fork) -> AttemptState:
         own_tests=state.own_tests,
         summary=state.summary,
         feedback=state.feedback,
-        tries=tuple(replace(one, iteration=iteration) for one in last),
-        seen=tuple(one.digest for one in last),
+        tries=tuple(replace(past_try, iteration=iteration) for past_try in last),
+        seen=tuple(past_try.digest for past_try in last),
         verdict=state.verdict,
         saw_held_out=state.saw_held_out,
         brief=state.brief,

@@ -109,9 +109,9 @@ class HeldOut:
 
 def digest(texts: Mapping[str, str]) -> bytes:
     """SHA-256 over paths and texts: the same tests always hold out the same cases, in every attempt and every task."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path, text in sorted(texts.items()):
         for part in (path, text):
             raw = part.encode("utf-8", "surrogatepass")
-            found.update(len(raw).to_bytes(8, "big") + raw)
-    return found.digest()
+            hasher.update(len(raw).to_bytes(8, "big") + raw)
+    return hasher.digest()

@@ -57,10 +57,10 @@ def result_message(message: str, mark: str, label: str, remark: str = "") -> Com
         remark: a paragraph below the text.
     """
     replaced = {"Draft-Of", "Task", "Verdict"}
-    kept = {name: value for name, value in trailers(message).items() if name not in replaced}
+    remaining = {name: value for name, value in trailers(message).items() if name not in replaced}
     paragraphs = [*without_trailers(message).split("\n\n")[1:], remark]
     return CommitMessage(
         subject=subject_of(message).removeprefix("Draft: "),
         body="\n\n".join(each for each in paragraphs if each and not each.startswith("A draft: ")),
-        trailers={"Task": mark, **kept, "Verdict": label},
+        trailers={"Task": mark, **remaining, "Verdict": label},
     )

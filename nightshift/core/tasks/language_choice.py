@@ -69,8 +69,8 @@ def choose_language(spec: TaskSpec, list_files: Callable[[], Collection[str]] = 
     files = list_files()
     folders = {folder for path in files for folder in folders_above(path)}
     named = [f"{path.rstrip('/')}/" for path in _list_paths(spec.description) if "/" in path]
-    found = (_language_within(folder, files) for folder in (*named, "") if folder in folders)
-    return next(filter(None, found), Language.PYTHON)
+    languages = (_language_within(folder, files) for folder in (*named, "") if folder in folders)
+    return next(filter(None, languages), Language.PYTHON)
 
 
 def _language_within(folder: str, files: Collection[str]) -> Language | None:

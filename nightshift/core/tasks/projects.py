@@ -129,18 +129,18 @@ class _Part(Tree):
     """A part of a tree, read once."""
 
     def __init__(self, tree: Tree, name: str) -> None:
-        self.whole, self._name = tree, name
+        self.full_tree, self._name = tree, name
         self._entries: Listing[str] | None = None
 
     @property
     def commit(self) -> str:
         """The commit and the part: what is kept by commit is kept for each part."""
-        return f"{self.whole.commit}-{self._name}"
+        return f"{self.full_tree.commit}-{self._name}"
 
     def entries(self) -> Listing[str]:
         """Path to the id of its content, as in `Tree`."""
         if self._entries is None:
-            self._entries = self._own(listing_of(self.whole.entries()))
+            self._entries = self._own(listing_of(self.full_tree.entries()))
         return self._entries
 
     @abstractmethod
@@ -160,16 +160,16 @@ class _Below(_Part):
 
     def unwritable(self) -> frozenset[str]:
         """Links and submodules in the folder."""
-        there = (path for path in self.whole.unwritable() if path.startswith(self.folder))
+        there = (path for path in self.full_tree.unwritable() if path.startswith(self.folder))
         return frozenset(path.removeprefix(self.folder) for path in there)
 
     def read(self, path: str) -> bytes:
         """A file's bytes; raises KeyError."""
-        return self.whole.read(f"{self.folder}{path}")
+        return self.full_tree.read(f"{self.folder}{path}")
 
     def save(self, path: str, target: BinaryIO) -> None:
         """Write a file's bytes into an empty file (`core.code.tree.Streamed`)."""
-        save(self.whole, f"{self.folder}{path}", target)
+        save(self.full_tree, f"{self.folder}{path}", target)
 
 
 class _Without(_Part):
@@ -187,19 +187,19 @@ class _Without(_Part):
 
     def unwritable(self) -> frozenset[str]:
         """The projects, and links and submodules outside of them."""
-        return self._hidden | {path for path in self.whole.unwritable() if not self._is_hidden(path)}
+        return self._hidden | {path for path in self.full_tree.unwritable() if not self._is_hidden(path)}
 
     def read(self, path: str) -> bytes:
         """A file's bytes; raises KeyError."""
         if self._is_hidden(path):
             raise KeyError(path)
-        return self.whole.read(path)
+        return self.full_tree.read(path)
 
     def save(self, path: str, target: BinaryIO) -> None:
         """Write a file's bytes into an empty file (`core.code.tree.Streamed`)."""
         if self._is_hidden(path):
             raise KeyError(path)
-        save(self.whole, path, target)
+        save(self.full_tree, path, target)
 
 
 def place_of(tree: Tree) -> tuple[Tree, str]:
@@ -207,7 +207,7 @@ def place_of(tree: Tree) -> tuple[Tree, str]:
 
     For any other tree, the root of a workspace without its projects among them: the tree itself and an empty text.
     """
-    return (tree.whole, tree.folder) if isinstance(tree, _Below) else (tree, "")
+    return (tree.full_tree, tree.folder) if isinstance(tree, _Below) else (tree, "")
 
 
 def without_folder(text: str, project: str | None, paths: Iterable[str]) -> str:
@@ -226,7 +226,7 @@ def without_folder(text: str, project: str | None, paths: Iterable[str]) -> str:
 def whole_of(tree: Tree) -> Tree:
     """Return the tree that a part was taken of; any other is given back."""
     while isinstance(tree, _Part):
-        tree = tree.whole
+        tree = tree.full_tree
     return tree
 
 
@@ -277,5 +277,5 @@ def _package(name: str) -> str:
 def first_words(readme: str) -> str:
     """The first lines of a README that say something, its title left out."""
     lines = (line.strip() for line in readme.partition("```")[0].splitlines()[:40])
-    said = [line for line in lines if line and not line.startswith(("#", "![", "[!", "<", "The tests:"))]
-    return " ".join(said[:_ABOUT_LINES])[:_ABOUT_CHARS]
+    sentences = [line for line in lines if line and not line.startswith(("#", "![", "[!", "<", "The tests:"))]
+    return " ".join(sentences[:_ABOUT_LINES])[:_ABOUT_CHARS]

@@ -31,12 +31,12 @@ class Submitted:
 class Heartbeat:
     """News for a worker pool: the ids of tasks it lost, and of those that the owner wants cancelled.
 
-    `said` has, for tasks whose owner wants to be heard at once, the newest message of that kind by its id.
+    `newest_messages` has, for tasks whose owner wants to be heard at once, the newest message of that kind by its id.
     """
 
     lost: frozenset[int]
     cancelled: frozenset[int]
-    said: Mapping[int, int] = field(default_factory=dict)
+    newest_messages: Mapping[int, int] = field(default_factory=dict)
 
 
 # How the reason of a task begins that waits for something around it.

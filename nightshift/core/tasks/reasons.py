@@ -15,8 +15,8 @@ def with_failure(ending: str, failure: str) -> str:
 
 def cause_first(reason: str) -> str:
     """The same in a line with the failure first and how it ended in brackets; another reason as it is."""
-    ending, found, failure = reason.partition(_FAILURE)
-    if not found or not failure.strip():
+    ending, separator, failure = reason.partition(_FAILURE)
+    if not separator or not failure.strip():
         return reason
     brief = ending.partition(":")[0].partition(",")[0].strip()
     return f"{' '.join(failure.split())} ({brief[:1].lower()}{brief[1:]})"

@@ -67,19 +67,24 @@ class Reading:
 
 
 def mask_remarks(
-    found: Iterable[Remark], mask: Callable[[str], str], full: Callable[[str], str] = str
+    remarks: Iterable[Remark], mask: Callable[[str], str], full: Callable[[str], str] = str
 ) -> tuple[Remark, ...]:
     """The findings without secrets, which a model may repeat; `full` gives paths as the repository has them."""
-    return tuple(replace(one, path=mask(full(one.path)), reason=mask(one.reason), fix=mask(one.fix)) for one in found)
+    return tuple(
+        replace(remark, path=mask(full(remark.path)), reason=mask(remark.reason), fix=mask(remark.fix))
+        for remark in remarks
+    )
 
 
-def worst_first(found: Iterable[Remark]) -> tuple[Remark, ...]:
+def worst_first(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
     """Return each finding once, in the order of gravity, then of place."""
     order = list(Gravity)
-    return tuple(sorted(dict.fromkeys(found), key=lambda one: (order.index(one.gravity), one.path, one.line)))
+    return tuple(
+        sorted(dict.fromkeys(remarks), key=lambda remark: (order.index(remark.gravity), remark.path, remark.line))
+    )
 
 
-def count_by_gravity(found: Iterable[Remark]) -> str:
+def count_by_gravity(remarks: Iterable[Remark]) -> str:
     """Count findings by gravity, such as `1 critical, 2 high`; empty where there are none."""
-    counts = Counter(one.gravity for one in found)
+    counts = Counter(remark.gravity for remark in remarks)
     return ", ".join(f"{counts[gravity]} {gravity}" for gravity in Gravity if counts[gravity])

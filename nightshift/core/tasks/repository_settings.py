@@ -139,8 +139,8 @@ class RepositorySettings:
         )
 
 
-def _first(said: bool | None, otherwise: bool | None) -> bool | None:
-    return otherwise if said is None else said
+def _first(value: bool | None, otherwise: bool | None) -> bool | None:
+    return otherwise if value is None else value
 
 
 def parse(values: Mapping[str, Any]) -> RepositorySettings:
@@ -153,30 +153,32 @@ def parse(values: Mapping[str, Any]) -> RepositorySettings:
         read = RepositorySettingsIn.model_validate(dict(values))
     except ValidationError as error:
         raise InvalidTask(_faults(error)) from None
-    said = {name: value for name, value in read.model_dump(exclude={BENCHMARK}).items() if value is not None}
-    limits = {each.name: said.pop(each.name) for each in fields(Limits) if each.name in said}
-    lists = {name: tuple(dict.fromkeys(value)) for name, value in said.items() if isinstance(value, list)}
+    given_values = {name: value for name, value in read.model_dump(exclude={BENCHMARK}).items() if value is not None}
+    limits = {each.name: given_values.pop(each.name) for each in fields(Limits) if each.name in given_values}
+    lists = {name: tuple(dict.fromkeys(value)) for name, value in given_values.items() if isinstance(value, list)}
     if read.test_command:
         lists["test_command"] = tuple(read.test_command)  # a word may stand in it twice
-    measured = tuple(Benchmarked(**{**dict(one), "taken": tuple(one.taken)}) for one in read.benchmark or ())
-    return RepositorySettings(**{**said, **lists}, benchmark=measured, limits=Limits(**limits))
+    measured = tuple(
+        Benchmarked(**{**dict(benchmark), "taken": tuple(benchmark.taken)}) for benchmark in read.benchmark or ()
+    )
+    return RepositorySettings(**{**given_values, **lists}, benchmark=measured, limits=Limits(**limits))
 
 
-def change_settings(kept: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def change_settings(stored_values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stored settings after changes, as plain values; None takes a value back. Raises as `parse`."""
-    merged = {**kept, **changes}
+    merged = {**stored_values, **changes}
     parse(merged)
     read = RepositorySettingsIn.model_validate(merged).model_dump(mode="json")
     return {name: value for name, value in read.items() if value is not None}
 
 
-def readable(kept: Mapping[str, Any]) -> tuple[RepositorySettings, dict[str, str]]:
+def readable(stored_values: Mapping[str, Any]) -> tuple[RepositorySettings, dict[str, str]]:
     """Stored values as settings, without those that this version cannot read, and why it cannot."""
     try:
-        return parse(kept), {}
+        return parse(stored_values), {}
     except InvalidTask as error:
         wrong = {name.partition(".")[0] for name in error.fields}
-        sound = {name: value for name, value in kept.items() if name not in wrong}
+        sound = {name: value for name, value in stored_values.items() if name not in wrong}
         try:
             return parse(sound), error.fields
         except InvalidTask:
@@ -184,16 +186,16 @@ def readable(kept: Mapping[str, Any]) -> tuple[RepositorySettings, dict[str, str
 
 
 def _faults(error: ValidationError) -> dict[str, str]:
-    found = dict[str, str]()
+    faults = dict[str, str]()
     for item in error.errors(include_url=False, include_input=False):
         name = ".".join(str(part) for part in item["loc"]) or "settings"
         if item["type"] == "extra_forbidden":
-            found[name] = f"there is no such setting of a repository; there are {', '.join(HELP)}"
+            faults[name] = f"there is no such setting of a repository; there are {', '.join(HELP)}"
             continue
         text = item["msg"].removeprefix("Value error, ")
         hint = HELP.get(name.partition(".")[0], "")
-        found.setdefault(name, f"{text}; it is {hint}" if hint else text)
-    return found
+        faults.setdefault(name, f"{text}; it is {hint}" if hint else text)
+    return faults
 
 
 class Source(StrEnum):
@@ -244,53 +246,53 @@ class RepositoryOptions:
 
 
 def describe_settings(
-    kept: Mapping[str, Any], found: Found, otherwise: Mapping[str, Any], *, own_runs: bool
+    stored_values: Mapping[str, Any], declarations: Found, otherwise: Mapping[str, Any], *, own_runs: bool
 ) -> tuple[Option, ...]:
     """Describe each setting of a repository: its value, and the source of that.
 
     Args:
-        kept: what was set for the repository.
-        found: what its files say.
+        stored_values: what was set for the repository.
+        declarations: what its files say.
         otherwise: what the settings and git say.
         own_runs: our own runs find its tests, so that a found command judges nothing unless its owner sets it.
     """
-    values = _name_values(found)
-    options = {name: _option(name, kept, values.get(name), otherwise.get(name)) for name in HELP}
+    values = _name_values(declarations)
+    options = {name: _option(name, stored_values, values.get(name), otherwise.get(name)) for name in HELP}
     command = options["test_command"]
     if own_runs and command.source is Source.FOUND:
         options["test_command"] = replace(command, value=None, source=Source.NONE)
     return tuple(options.values())
 
 
-def _option(name: str, kept: Mapping[str, Any], found: tuple[Any, str] | None, otherwise: Any) -> Option:
-    value, place = found or (None, "")
+def _option(name: str, stored_values: Mapping[str, Any], declaration: tuple[Any, str] | None, otherwise: Any) -> Option:
+    value, location = declaration or (None, "")
     source = Source.NONE if otherwise is None else Source.SETTINGS
     holds = otherwise
-    if found:
+    if declaration:
         source, holds = Source.FOUND, value
-    if name in kept:
-        source, holds = Source.KEPT, kept[name]
+    if name in stored_values:
+        source, holds = Source.KEPT, stored_values[name]
     return Option(
         name=name,
         value=holds,
         source=source,
-        kept=kept.get(name),
+        kept=stored_values.get(name),
         found=value,
         otherwise=otherwise,
-        place=place,
+        place=location,
         help=HELP[name],
         by_hand=name == BY_HAND,
     )
 
 
-def _name_values(found: Found) -> dict[str, tuple[Any, str]]:
+def _name_values(declarations: Found) -> dict[str, tuple[Any, str]]:
     """The found values by the names of the settings, each with its place."""
     values = dict[str, tuple[Any, str]]()
-    if test := found.command(Purpose.TEST):
-        values["test_command"] = list(test.words), test.place
-    if paths := found.test_paths:
-        values["test_paths"] = list(paths.paths), paths.place
-    if found.linters:
-        places = ", ".join(dict.fromkeys(each.place for each in found.linters))
-        values["linters"] = [str(each.linter) for each in found.linters], places
+    if test := declarations.command(Purpose.TEST):
+        values["test_command"] = list(test.words), test.location
+    if paths := declarations.test_paths:
+        values["test_paths"] = list(paths.paths), paths.location
+    if declarations.linters:
+        places = ", ".join(dict.fromkeys(each.location for each in declarations.linters))
+        values["linters"] = [str(each.linter) for each in declarations.linters], places
     return values

@@ -58,7 +58,7 @@ def undoes(message: str) -> str | None:
 
     Git's own sentence counts only where no task made the commit: the body of those comes from a model.
     """
-    if found := _ID.fullmatch(trailers(message).get(REVERTS, "")):
-        return found[0]
+    if match := _ID.fullmatch(trailers(message).get(REVERTS, "")):
+        return match[0]
     by_git = _BY_GIT.search(message) if task_of(message) is None else None
     return by_git[1] if by_git else None

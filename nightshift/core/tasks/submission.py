@@ -55,8 +55,8 @@ def _few(files: object) -> object:
 
 def _no_version(name: object) -> object:
     """Said before the pattern refuses it, because people write packages as pip has them."""
-    if isinstance(name, str) and (found := re.match(r"\s*([\w.-]{1,80})\s*[=<>!~]", name)):
-        raise ValueError(f"takes a name alone: {found[1]}; a version is named in ALLOWED_DEPS, as name==version")
+    if isinstance(name, str) and (match := re.match(r"\s*([\w.-]{1,80})\s*[=<>!~]", name)):
+        raise ValueError(f"takes a name alone: {match[1]}; a version is named in ALLOWED_DEPS, as name==version")
     return name
 
 
@@ -251,8 +251,8 @@ def parse_spec(data: object) -> TaskSpec:
     if spec.language is Language.AUTO:
         spec = replace(spec, language=_language_unsaid(spec))
     language = choose_language(spec) if spec.language is Language.AUTO else spec.language
-    if found := unreadable(language, spec.tests, spec.files, spec.description):
-        raise InvalidTask(found)
+    if faults := unreadable(language, spec.tests, spec.files, spec.description):
+        raise InvalidTask(faults)
     return spec
 
 
@@ -272,17 +272,17 @@ def as_input(spec: TaskSpec) -> dict[str, Any]:
 
 def _list_changed_fields(value: TaskSpec | Limits, default: TaskSpec | Limits) -> dict[str, Any]:
     pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
-    return {name: _plain(got) for name, got in pairs if got != getattr(default, name) and name != "limits"}
+    return {name: _to_json_value(got) for name, got in pairs if got != getattr(default, name) and name != "limits"}
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     match value:
         case datetime():
             return to_text(value)
         case ValueCase():
             return case_input.as_input(value)
         case tuple():
-            return [_plain(item) for item in value]
+            return [_to_json_value(item) for item in value]
         case Mapping():
             return dict(value)
         case _:
@@ -295,8 +295,8 @@ def _faults(error: ValidationError) -> dict[str, str]:
         name = ".".join(str(part) for part in item["loc"]) or "task"
         if item["type"] == "extra_forbidden":
             inner: dict[str, type[BaseModel]] = {"limits": LimitsIn, "cases": CaseIn}
-            known = inner.get(name.partition(".")[0], TaskIn)
-            faults[name] = f"unknown field; known are {', '.join(known.model_fields)}"
+            model = inner.get(name.partition(".")[0], TaskIn)
+            faults[name] = f"unknown field; known are {', '.join(model.model_fields)}"
         else:
             is_no_text = item["type"] == "string_type"
             faults.setdefault(name, _NO_TEXT if is_no_text else item["msg"].removeprefix("Value error, "))

@@ -49,25 +49,25 @@ class SubtaskSpec:
 class Family:
     """The whole that a task is a subtask of, and its own subtasks over all attempts, oldest first."""
 
-    whole: int | None = None
+    parent_id: int | None = None
     subtasks: tuple[Task, ...] = ()
 
 
-def part_key(whole: int, attempt: int, number: int) -> str:
+def part_key(parent_id: int, attempt: int, number: int) -> str:
     """The key of the part with that number, from 1, of an attempt's plan."""
-    return f"{RESERVED}{whole}:{attempt}:{number}"
+    return f"{RESERVED}{parent_id}:{attempt}:{number}"
 
 
-def key_range(whole: int, attempt: int | None = None) -> tuple[str, str]:
+def key_range(parent_id: int, attempt: int | None = None) -> tuple[str, str]:
     """The keys of the parts of an attempt, or of all: from the first text to before the second."""
-    start = f"{RESERVED}{whole}" if attempt is None else f"{RESERVED}{whole}:{attempt}"
+    start = f"{RESERVED}{parent_id}" if attempt is None else f"{RESERVED}{parent_id}:{attempt}"
     return f"{start}:", f"{start};"  # `;` follows `:`
 
 
 def whole_of(key: str | None) -> tuple[int, int] | None:
     """The whole's id and the attempt that planned the part with this key; None where it is no part."""
-    found = _KEY.fullmatch(key or "")
-    return (int(found[1]), int(found[2])) if found else None
+    match = _KEY.fullmatch(key or "")
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def as_plan(parts: Sequence[Subtask]) -> str:

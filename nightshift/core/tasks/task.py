@@ -22,14 +22,14 @@ Change = Mapping[str, str | None]
 
 def digest(change: Change, own_tests: Files | None = None) -> str:
     """SHA-256 over paths and texts of a change and the tests written for it; the same work has the same digest."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for group in (change, own_tests or {}):
         for path, text in sorted(group.items()):
             for part in (path, "\0" if text is None else text):
                 raw = part.encode("utf-8", "surrogatepass")
-                found.update(len(raw).to_bytes(8, "big") + raw)
-        found.update(b"\xff" * 8)
-    return found.hexdigest()
+                hasher.update(len(raw).to_bytes(8, "big") + raw)
+        hasher.update(b"\xff" * 8)
+    return hasher.hexdigest()
 
 
 class Explore(StrEnum):

@@ -180,7 +180,7 @@ class Verdict(SuiteReport):
     @property
     def asks(self) -> tuple[Finding, ...]:
         """Findings that the owner must decide on before the change may be committed."""
-        return tuple(one for one in self.findings if one.subject) if self.passed else ()
+        return tuple(finding for finding in self.findings if finding.subject) if self.passed else ()
 
     @property
     def doubt(self) -> str:

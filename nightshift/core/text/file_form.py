@@ -38,7 +38,7 @@ def readable(text: str) -> str | None:
     if text.isascii() and "\r" not in text and "\0" not in text:
         return text
     form = form_of(text)
-    return None if form is None else _plain(_body(text, form))
+    return None if form is None else _unify_newlines(_body(text, form))
 
 
 def write_like(text: str, before: str | None) -> str:
@@ -56,12 +56,12 @@ def write_like(text: str, before: str | None) -> str:
     was = _body(old, form)
     if was and not was.startswith("\ufeff"):
         text = text.removeprefix("\ufeff")
-    if was and ("\r" not in was or _plain(was) != was):
+    if was and ("\r" not in was or _unify_newlines(was) != was):
         text = text.replace("\r\n", "\n")
-    plain, ended = _plain(was).removesuffix("\n"), text.removesuffix("\n")
-    if plain and ended and plain != ended:
+    old_body, ended = _unify_newlines(was).removesuffix("\n"), text.removesuffix("\n")
+    if old_body and ended and old_body != ended:
         text = ended + "\n" * was.endswith("\n")
-    if _plain(was) != was:
+    if _unify_newlines(was) != was:
         text = text.replace("\n", "\r\n")
     named = _read_declared(text)
     encoding = form.encoding if form.mark or named == _read_declared(old) else named or _UTF8
@@ -90,7 +90,7 @@ def _body(text: str, form: FileForm) -> str:
     return encode(text)[len(form.mark) :].decode(form.encoding)
 
 
-def _plain(text: str) -> str:
+def _unify_newlines(text: str) -> str:
     return text.replace("\r\n", "\n") if text.count("\n") == text.count("\r\n") == text.count("\r") else text
 
 

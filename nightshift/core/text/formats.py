@@ -45,8 +45,8 @@ def compact(number: float) -> str:
 
 def tokens(count: float) -> str:
     """A count of tokens: whole up to `9,999`, then `12.3k`."""
-    whole = _fix(count)
-    return f"{int(whole):,}" if int(whole) < 10_000 else compact(count)
+    rounded = _fix(count)
+    return f"{int(rounded):,}" if int(rounded) < 10_000 else compact(count)
 
 
 def duration(seconds: float | None) -> str:

@@ -24,17 +24,17 @@ def from_plain(kind: type[T], value: object) -> T:
     Raises:
         ValueError: it is none.
     """
-    return cast("T", _made(kind, value))
+    return cast("T", _convert(kind, value))
 
 
-def _made(kind: Any, value: object) -> object:
+def _convert(kind: Any, value: object) -> object:
     origin, inner = get_origin(kind), get_args(kind)
     if origin in {Union, UnionType}:
-        return None if value is None else _made(next(each for each in inner if each is not NoneType), value)
+        return None if value is None else _convert(next(each for each in inner if each is not NoneType), value)
     if origin is tuple and isinstance(value, list):
-        return tuple(_made(inner[0], item) for item in value)
+        return tuple(_convert(inner[0], item) for item in value)
     if origin is Mapping and isinstance(value, dict):
-        return {_made(inner[0], name): _made(inner[1], item) for name, item in value.items()}
+        return {_convert(inner[0], name): _convert(inner[1], item) for name, item in value.items()}
     if is_dataclass(kind) and isinstance(value, dict):
         return _dataclass(cast("type", kind), value)
     return _single(kind, value)
@@ -57,7 +57,7 @@ def _dataclass(kind: type, value: Mapping[str, object]) -> object:
     missing = [each.name for each in fields(kind) if each.name not in value and _is_required(each)]
     if missing:
         raise ValueError(f"{kind.__name__} without {', '.join(missing)}")
-    return kind(**{name: _made(hint, value[name]) for name, hint in hints.items() if name in value})
+    return kind(**{name: _convert(hint, value[name]) for name, hint in hints.items() if name in value})
 
 
 def _is_required(field: Any) -> bool:

@@ -36,21 +36,21 @@ class Masker:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._known: tuple[re.Pattern[str] | None, tuple[str, ...]] = (None, ())
+        self._pattern_and_secrets: tuple[re.Pattern[str] | None, tuple[str, ...]] = (None, ())
         self.learn(secrets)
 
     def learn(self, secrets: Iterable[str]) -> None:
         """Mask these as well from now on; nothing is unlearnt, for an old key may still be in what comes."""
         new = {form for secret in secrets if len(secret) >= _SHORTEST for form in _forms(secret)}
-        forms = tuple(sorted(new.union(self._known[1]), key=len, reverse=True))
+        forms = tuple(sorted(new.union(self._pattern_and_secrets[1]), key=len, reverse=True))
         # One assignment: other threads see the old secrets or all of them.
-        self._known = re.compile("|".join(map(re.escape, forms))) if forms else None, forms
+        self._pattern_and_secrets = re.compile("|".join(map(re.escape, forms))) if forms else None, forms
 
     def __call__(self, text: str) -> str:
         """The text without secrets."""
         if len(text) < _SHORTEST:
             return text
-        pattern, secrets = self._known
+        pattern, secrets = self._pattern_and_secrets
         if pattern:
             text = pattern.sub(MASK, text)
             for secret in secrets:

@@ -27,7 +27,7 @@ class Strict(BaseModel):
     def _few_unknown(cls, data: Any) -> Any:
         """Looked at before the fields are: each unknown one would be a fault of its own."""
         if isinstance(data, Mapping) and len(data) > len(cls.model_fields) + faults.MOST:
-            known = ", ".join(cls.model_fields)
+            field_names = ", ".join(cls.model_fields)
             unknown = [name for name in data if name not in cls.model_fields]
-            raise ValueError(f"unknown fields: {faults.name_first(unknown)}; known are {known}")
+            raise ValueError(f"unknown fields: {faults.name_first(unknown)}; known are {field_names}")
         return data

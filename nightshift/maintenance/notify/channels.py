@@ -105,13 +105,13 @@ async def _feed(process: asyncio.subprocess.Process, text: bytes) -> bytes:
     """Hand the text over while reading; the beginning of what it says."""
     assert process.stdin is not None
     assert process.stdout is not None
-    kept = bytearray()
+    output = bytearray()
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it need not read what it is given
         process.stdin.write(text)
         process.stdin.close()
     while chunk := await process.stdout.read(1 << 16):
-        kept += chunk[: KEPT_BYTES - len(kept)]
-    return bytes(kept)
+        output += chunk[: KEPT_BYTES - len(output)]
+    return bytes(output)
 
 
 def _environment(notice: Notice, environ: Mapping[str, str]) -> dict[str, str]:

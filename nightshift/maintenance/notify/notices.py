@@ -91,10 +91,10 @@ def notice_of(event: Event, name_of: Callable[[int], str]) -> Notice | None:
         event: as it is stored.
         name_of: the title of a task, in a line.
     """
-    found = _about(event, name_of)
-    if found is None:
+    parts = _about(event, name_of)
+    if parts is None:
         return None
-    kind, title, message = found
+    kind, title, message = parts
     return Notice(
         id=f"event-{event.id}",
         kind=kind,

@@ -86,16 +86,16 @@ class Notifier:
         box: Outbox = self._box if self._box is not None else await asyncio.to_thread(self._read_stored)
         queues = {name: box.queues.get(name, ChannelQueue()) for name in channels.names}
         # Queues that are not there yet are kept at once: a new channel gets what happens from now on.
-        cursor, found = box.cursor, queues.keys() != box.queues.keys()
+        cursor, is_changed = box.cursor, queues.keys() != box.queues.keys()
         while self._fresh:
             self._fresh = False
             events = await asyncio.to_thread(self._events.after, cursor, limit=BATCH)
             for notice in await asyncio.to_thread(self._notices, events, channels.on):
-                queues, found = {name: queue.with_notice(notice) for name, queue in queues.items()}, True
+                queues, is_changed = {name: queue.with_notice(notice) for name, queue in queues.items()}, True
             cursor = events[-1].id if events else cursor
             self._fresh |= len(events) == BATCH
         self._box = Outbox(cursor=cursor, queues=queues)
-        if found or (cursor != box.cursor and self._monotonic() - self._kept_at > KEEP_S):
+        if is_changed or (cursor != box.cursor and self._monotonic() - self._kept_at > KEEP_S):
             await self._keep()
         return self._box
 
@@ -104,8 +104,8 @@ class Notifier:
         return Outbox(cursor=self._events.newest_id()) if row is None else read_outbox(row)
 
     def _notices(self, events: Sequence[Event], wanted: frozenset[NoticeKind]) -> list[Notice]:
-        made = (notice_of(event, self._name_of) for event in events if event.data.get("chore") != NOTICES_JOB)
-        return [notice for notice in made if notice and notice.kind in wanted]
+        notices = (notice_of(event, self._name_of) for event in events if event.data.get("chore") != NOTICES_JOB)
+        return [notice for notice in notices if notice and notice.kind in wanted]
 
     async def _serve(self, name: str, channels: Channels) -> None:
         """Deliver what a queue has, up to the first failure and within the rate."""

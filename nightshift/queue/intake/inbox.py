@@ -52,11 +52,11 @@ class Inbox:
         tasks: Sequence[int] = (),
     ) -> None:
         self._queue, self._events, self._name, self._keep = queue, Emitter(emit), name, keep
-        self._kept: tuple[tuple[str, ...], list[int]] | None = None
+        self._last_shown: tuple[tuple[str, ...], list[int]] | None = None
         self._ids = queue.keys(tasks)
         self._taken: dict[str, tuple[TaskSpec, tuple[str, ...]]] = {}
         self._faults: tuple[Fault, ...] = ()
-        self._whole = False
+        self._is_broken = False
         self._reported: Reading | None = None
 
     def take(self, reading: Reading) -> bool:
@@ -93,7 +93,7 @@ class Inbox:
             present = {entry.key for entry in reading.entries}
             self._ids = {key: task_id for key, task_id in self._ids.items() if key in present}
             self._taken = {key: taken for key, taken in self._taken.items() if key in present}
-        self._tell([*reading.faults, *refused], whole=False)
+        self._tell([*reading.faults, *refused], is_broken=False)
         return not refused
 
     def _read_gone(self, reading: Reading) -> dict[int, Task]:
@@ -106,20 +106,20 @@ class Inbox:
     def refuse(self, faults: Sequence[Fault]) -> None:
         """Report why nothing of a file counts."""
         self._reported = None
-        self._tell(faults, whole=True)
+        self._tell(faults, is_broken=True)
 
     def notices(self) -> tuple[str, ...]:
         """List what holds entries up at the moment, for the status."""
-        faults, follows = self._faults, "none of its entries counts" if self._whole else "the entry waits"
-        told = [f"{self._name}:{fault} ({follows} until this is mended)" for fault in faults[:SHOWN]]
+        faults, follows = self._faults, "none of its entries counts" if self._is_broken else "the entry waits"
+        lines = [f"{self._name}:{fault} ({follows} until this is mended)" for fault in faults[:SHOWN]]
         rest = and_more(len(faults) - SHOWN) if len(faults) > SHOWN else ""
-        return (*told, f"{self._name}: {rest}") if rest else tuple(told)
+        return (*lines, f"{self._name}: {rest}") if rest else tuple(lines)
 
-    def _tell(self, faults: Sequence[Fault], *, whole: bool) -> None:
+    def _tell(self, faults: Sequence[Fault], *, is_broken: bool) -> None:
         """Report what was not reported before."""
-        found, before = limit_faults(sorted(faults, key=lambda fault: (fault.line, fault.column))), self._faults
-        self._faults, self._whole = found, whole
-        for fault in found:
+        current, before = limit_faults(sorted(faults, key=lambda fault: (fault.line, fault.column))), self._faults
+        self._faults, self._is_broken = current, is_broken
+        for fault in current:
             if fault not in before:
                 self._events.emit(
                     Kind.INBOX_REJECTED,
@@ -129,9 +129,9 @@ class Inbox:
                     line=fault.line,
                     column=fault.column,
                 )
-        if self._kept != (now := (self.notices(), list(self._ids.values()))):
+        if self._last_shown != (now := (self.notices(), list(self._ids.values()))):
             self._keep(*now)
-            self._kept = now
+            self._last_shown = now
 
     def _send(
         self, entries: Sequence[Entry], gone: Mapping[int, Task]
@@ -183,5 +183,5 @@ def with_ids(entry: Entry, ids: Mapping[str, int]) -> TaskSpec:
     return replace(entry.spec, depends_on=tuple(depends_on))
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def _count(number: int, singular: str, many: str) -> str:
+    return f"{number} {singular if number == 1 else many}"

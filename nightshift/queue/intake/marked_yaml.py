@@ -62,16 +62,16 @@ class Fault:
 class BrokenFile(UnusableFile):
     """The file cannot be used; names the faults, the first ones of many, with the file's name where it is known."""
 
-    def __init__(self, found: Iterable[Fault], name: str = "") -> None:
-        self.faults = limit_faults(sorted(found, key=lambda f: (f.line, f.column)))
+    def __init__(self, all_faults: Iterable[Fault], name: str = "") -> None:
+        self.faults = limit_faults(sorted(all_faults, key=lambda f: (f.line, f.column)))
         super().__init__("\n".join(f"{name}:{fault}" if name else str(fault) for fault in self.faults))
 
 
-def limit_faults(found: Sequence[Fault]) -> tuple[Fault, ...]:
+def limit_faults(all_faults: Sequence[Fault]) -> tuple[Fault, ...]:
     """The first faults, each cut, and in place of the others how many there are; once bounded they stay as they are."""
-    first = found if len(found) <= faults.MOST + 1 else found[: faults.MOST]
+    first = all_faults if len(all_faults) <= faults.MOST + 1 else all_faults[: faults.MOST]
     shown = tuple(replace(fault, message=faults.cut(fault.message, faults.WHY_CHARS)) for fault in first)
-    rest = found[len(first) :]
+    rest = all_faults[len(first) :]
     return (*shown, replace(rest[0], message=faults.and_more(len(rest)))) if rest else shown
 
 
@@ -166,47 +166,47 @@ class _Builder:
         self._text, self._anchors = text, anchors
         self._scalars = SafeConstructor()
 
-    def build(self, node: yaml.Node, place: yaml.Node) -> Marked:
-        """The value of `node`, said to stand at `place`."""
+    def build(self, node: yaml.Node, position: yaml.Node) -> Marked:
+        """The value of `node`, said to stand at `position`."""
         parts: dict[str, Marked] = {}
         value: Any = None
         comment = ""
         if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
-            pairs, found = self._pairs(node)
+            pairs, node_faults = self._pairs(node)
             parts = {key: self.build(below, at) for key, at, below in pairs}
             value = {key: part.value for key, part in parts.items()}
         elif isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
             parts = {str(i): self.build(below, below) for i, below in enumerate(node.value)}
-            value, found = [part.value for part in parts.values()], []
+            value, node_faults = [part.value for part in parts.values()], []
         elif isinstance(node, yaml.ScalarNode):
-            value, found = self._scalar(node)
+            value, node_faults = self._scalar(node)
             if node.style not in {"|", ">"} and (behind := _COMMENT.match(self._text, node.end_mark.index)):
                 comment = behind[1]
                 if _NO_COMMENT.match(comment) and not isinstance(value, bool | int | float):
-                    found.append(_fault(node, f"{comment!r} is a comment to YAML; {QUOTES}"))
+                    node_faults.append(_fault(node, f"{comment!r} is a comment to YAML; {QUOTES}"))
         else:
-            found = [_tag_fault(node)]
+            node_faults = [_tag_fault(node)]
         if name := self._anchors.get(node.start_mark.index):
-            found.append(_fault(node, f"{f'&{name}'!r} is an anchor to YAML; {QUOTES}"))
+            node_faults.append(_fault(node, f"{f'&{name}'!r} is an anchor to YAML; {QUOTES}"))
         return Marked(
             value=value,
-            line=place.start_mark.line + 1,
-            column=place.start_mark.column + 1,
+            line=position.start_mark.line + 1,
+            column=position.start_mark.column + 1,
             parts=parts,
-            faults=tuple(found),
+            faults=tuple(node_faults),
             comment=comment,
         )
 
     def _pairs(self, node: yaml.MappingNode) -> tuple[list[tuple[str, yaml.Node, yaml.Node]], list[Fault]]:
-        pairs, found = dict[str, tuple[str, yaml.Node, yaml.Node]](), list[Fault]()
+        pairs, pair_faults = dict[str, tuple[str, yaml.Node, yaml.Node]](), list[Fault]()
         for key, below in node.value:
             if not isinstance(key, yaml.ScalarNode) or key.tag not in _TEXTS:
-                found.append(_fault(key, "a key must be a text; put it in quotes"))
+                pair_faults.append(_fault(key, "a key must be a text; put it in quotes"))
             elif key.value in pairs:
-                found.append(_fault(key, f"the key {key.value!r} appears twice"))
+                pair_faults.append(_fault(key, f"the key {key.value!r} appears twice"))
             else:
                 pairs[key.value] = key.value, key, below
-        return list(pairs.values()), found
+        return list(pairs.values()), pair_faults
 
     def _scalar(self, node: yaml.ScalarNode) -> tuple[Any, list[Fault]]:
         if node.tag in _TEXTS:

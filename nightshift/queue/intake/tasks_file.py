@@ -146,8 +146,8 @@ def content_key(spec: TaskSpec, after: tuple[str, ...] = (), language: Language 
     """
     fields = as_input(replace(spec, key=None))
     fields.pop("language", None)
-    said = fields if language is Language.PYTHON else {**fields, "language": str(language)}
-    text = json.dumps([said, list(after)], sort_keys=True, ensure_ascii=False)
+    content = fields if language is Language.PYTHON else {**fields, "language": str(language)}
+    text = json.dumps([content, list(after)], sort_keys=True, ensure_ascii=False)
     return "file:" + hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -174,14 +174,17 @@ def _items(tree: Marked) -> list[Marked]:
     if not isinstance(tree.value, dict):
         raise BrokenFile([*tree.all_faults(), _fault_at(tree, "must be a mapping with the one key `tasks`")])
     unknown = (part for key, part in tree.parts.items() if key != "tasks")
-    found = [*tree.faults, *(_fault_at(part, "unknown key at the top; only `tasks` is known") for part in unknown)]
+    file_faults = [
+        *tree.faults,
+        *(_fault_at(part, "unknown key at the top; only `tasks` is known") for part in unknown),
+    ]
     tasks = tree.parts.get("tasks")
     if tasks is not None:
-        found += tasks.faults
+        file_faults += tasks.faults
         if tasks.value is not None and not isinstance(tasks.value, list):
-            found.append(_fault_at(tasks, "tasks: must be a list, each entry starting with `- `"))
-    if found:
-        raise BrokenFile(found)
+            file_faults.append(_fault_at(tasks, "tasks: must be a list, each entry starting with `- `"))
+    if file_faults:
+        raise BrokenFile(file_faults)
     return list(tasks.parts.values()) if tasks else []
 
 
@@ -202,9 +205,9 @@ class _Reader:
 
     def take(self, item: Marked) -> None:
         """Validate one entry and keep it, or note what is wrong with it."""
-        found, misread = list[Fault](), list(item.all_faults())
+        entry_faults, misread = list[Fault](), list(item.all_faults())
         data = {"description": item.value} if isinstance(item.value, str | int | float) else item.value
-        data, after = self._split_depends_on(item, data, found)
+        data, after = self._split_depends_on(item, data, entry_faults)
         spec: TaskSpec | None = None
         try:
             # Values that could not be read would be told a second time, as missing or of a wrong kind.
@@ -215,22 +218,22 @@ class _Reader:
                 (n, item.find("depends_on" if after and n.startswith("depends_on.") else n)) for n in invalid.fields
             )
             if isinstance(data, dict) and data and not data.keys() & TaskIn.model_fields.keys():
-                found.append(_fault_at(item, f"{next(iter(data))!r} is no field of a task; {QUOTES}"))
+                entry_faults.append(_fault_at(item, f"{next(iter(data))!r} is no field of a task; {QUOTES}"))
             else:
-                found += [_fault_at(place, f"{name}: {invalid.fields[name]}") for name, place in places]
-        found += misread
+                entry_faults += [_fault_at(part, f"{name}: {invalid.fields[name]}") for name, part in places]
+        entry_faults += misread
         if comment := item.parts.get("description", item).comment:
             self.notices.append(f"line {item.line}: {comment!r} is a comment, and no part of the task")
-        if spec is not None and not found:
+        if spec is not None and not entry_faults:
             language = spec.language if isinstance(data, dict) and "language" in data else Language.PYTHON
-            self._keep(item, replace(spec, key=spec.key or content_key(spec, after, language)), after, found)
-        self.faults += found
-        self.bad += bool(found)
+            self._keep(item, replace(spec, key=spec.key or content_key(spec, after, language)), after, entry_faults)
+        self.faults += entry_faults
+        self.bad += bool(entry_faults)
         key = item.value.get("key") if isinstance(item.value, dict) else None
-        if found and isinstance(key, str):
+        if entry_faults and isinstance(key, str):
             self.refused.setdefault(key, item.line)
 
-    def _split_depends_on(self, item: Marked, data: Any, found: list[Fault]) -> tuple[Any, tuple[str, ...]]:
+    def _split_depends_on(self, item: Marked, data: Any, entry_faults: list[Fault]) -> tuple[Any, tuple[str, ...]]:
         listed = data.get("depends_on") if isinstance(data, dict) else None
         if not isinstance(listed, list):
             return data, ()
@@ -239,11 +242,11 @@ class _Reader:
                 why = f"no entry above has the key {part.value!r}"
                 if line := self.refused.get(part.value):
                     why = f"waits for the entry {part.value!r} in line {line}, which has faults of its own"
-                found.append(_fault_at(part, f"depends_on: {why}"))
+                entry_faults.append(_fault_at(part, f"depends_on: {why}"))
         names = dict.fromkeys(name for name in listed if isinstance(name, str))
         return {**data, "depends_on": [x for x in listed if not isinstance(x, str)]}, tuple(names)
 
-    def _keep(self, item: Marked, spec: TaskSpec, after: tuple[str, ...], found: list[Fault]) -> None:
+    def _keep(self, item: Marked, spec: TaskSpec, after: tuple[str, ...], entry_faults: list[Fault]) -> None:
         entry = Entry(spec=spec, line=item.line, after=after, marked=item)
         first = self.entries.setdefault(entry.key, entry)
         if first is entry:
@@ -252,4 +255,4 @@ class _Reader:
             self.notices.append(f"line {item.line}: the same task as in line {first.line}; it is submitted once")
         else:
             message = f"key: {spec.key!r} is in line {first.line} already, for another task"
-            found.append(_fault_at(item.find("key"), message))
+            entry_faults.append(_fault_at(item.find("key"), message))

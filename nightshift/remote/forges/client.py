@@ -58,7 +58,7 @@ class Client:
 
     def __init__(self, base: str, headers: Mapping[str, str], clock: Clock, *, request_s: float = REQUEST_S) -> None:
         self._base, self._headers, self._clock, self._request_s = base.rstrip("/"), dict(headers), clock, request_s
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._cache: OrderedDict[str, _Kept] = OrderedDict()
         self._http: httpx.AsyncClient | None = None
 
     async def get(self, path: str, **query: str | int) -> Any:
@@ -83,14 +83,14 @@ class Client:
         rows: list[Mapping[str, Any]] = []
         address = self._address(path, query)
         for _ in range(MAX_PAGES):
-            found, following = await self._page(address)
-            part = found.get(key) if key and isinstance(found, Mapping) else found
+            content, following = await self._page(address)
+            part = content.get(key) if key and isinstance(content, Mapping) else content
             if not isinstance(part, list) or not all(isinstance(row, Mapping) for row in part):
                 raise ForgeAway(f"the answer to {path} is no list")
             rows += part
             if not following:
                 if len(part) >= PER_PAGE:  # a page that is full does not change when another one follows it
-                    self._kept.pop(address, None)
+                    self._cache.pop(address, None)
                 break
             address = following
         return rows
@@ -115,18 +115,18 @@ class Client:
 
     async def _page(self, address: str) -> tuple[Any, str]:
         """Get the content at an address, and the address of the next page."""
-        kept = self._kept.get(address)
-        answer = await self._send_request("GET", address, {"If-None-Match": kept.etag} if kept else {}, None)
-        if answer.status_code == 304 and kept:
-            self._kept.move_to_end(address)
-            return _json(kept.content, address), self._following(answer) or kept.following
+        cached = self._cache.get(address)
+        answer = await self._send_request("GET", address, {"If-None-Match": cached.etag} if cached else {}, None)
+        if answer.status_code == 304 and cached:
+            self._cache.move_to_end(address)
+            return _json(cached.content, address), self._following(answer) or cached.following
         following = self._following(answer)
-        found = _json(answer.content, address)
+        content = _json(answer.content, address)
         if (etag := answer.headers.get("etag")) and len(answer.content) <= KEPT_BYTES:
-            self._kept[address] = _Kept(etag, answer.content, following)
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return found, following
+            self._cache[address] = _Kept(etag, answer.content, following)
+            while len(self._cache) > KEPT:
+                self._cache.popitem(last=False)
+        return content, following
 
     def _following(self, answer: httpx.Response) -> str:
         """The next page of a list, which must lie where this one does."""
@@ -163,8 +163,8 @@ class Client:
         status = answer.status_code
         if status < 300 or status == 304:
             return
-        said = _message(answer)
-        if (rest_s := self._rest_s(answer, said)) is not None:
+        message = _message(answer)
+        if (rest_s := self._rest_s(answer, message)) is not None:
             raise ForgeAway(f"the forge's rate limit is reached (HTTP {status})", rest_s)
         if status >= 500 or status == 408:
             raise ForgeAway(f"the forge is out of order (HTTP {status})", self._retry_after(answer))
@@ -172,14 +172,14 @@ class Client:
             raise ForgeRefused(401, "the token is not accepted (HTTP 401); renew it, or set another")
         if status < 400:
             raise ForgeRefused(status, f"the repository has moved (HTTP {status}); the settings need its new address")
-        raise ForgeRefused(status, f"the forge refuses it (HTTP {status})" + (f": {said}" if said else ""))
+        raise ForgeRefused(status, f"the forge refuses it (HTTP {status})" + (f": {message}" if message else ""))
 
-    def _rest_s(self, answer: httpx.Response, said: str) -> float | None:
+    def _rest_s(self, answer: httpx.Response, message: str) -> float | None:
         """How long to leave the forge alone where its limit is reached; None where this is another matter."""
         status, headers = answer.status_code, answer.headers
         spent = headers.get("x-ratelimit-remaining", headers.get("ratelimit-remaining")) == "0"
         if status not in {403, 429} or not (
-            status == 429 or spent or "retry-after" in headers or "rate limit" in said.lower()
+            status == 429 or spent or "retry-after" in headers or "rate limit" in message.lower()
         ):
             return None
         asked = self._retry_after(answer)
@@ -188,11 +188,11 @@ class Client:
         return max(1.0, min(LONGEST_REST_S, SECONDARY_REST_S if asked is None else asked))
 
     def _retry_after(self, answer: httpx.Response) -> float | None:
-        said: str = answer.headers.get("retry-after", "")
-        if said.isdigit():
-            return min(LONGEST_REST_S, float(said))
+        header: str = answer.headers.get("retry-after", "")
+        if header.isdigit():
+            return min(LONGEST_REST_S, float(header))
         try:
-            at = parsedate_to_datetime(said)
+            at = parsedate_to_datetime(header)
         except ValueError:
             return None
         at = at.replace(tzinfo=UTC) if at.tzinfo is None else at
@@ -225,15 +225,15 @@ def _json(content: bytes, what: str) -> Any:
 def _message(answer: httpx.Response) -> str:
     """Return the forge's message of a refusal, on one line."""
     try:
-        found = json.loads(answer.content)
+        content = json.loads(answer.content)
     except (ValueError, RecursionError):
         return ""
-    said = (found.get("message") or found.get("error")) if isinstance(found, Mapping) else ""
-    details = found.get("errors") if isinstance(found, Mapping) else None
-    parts = [said if isinstance(said, str) else json.dumps(said), *_details(details)]
+    message = (content.get("message") or content.get("error")) if isinstance(content, Mapping) else ""
+    details = content.get("errors") if isinstance(content, Mapping) else None
+    parts = [message if isinstance(message, str) else json.dumps(message), *_details(details)]
     return printable(" ".join(": ".join(filter(None, parts)).split()), max_chars=300)
 
 
 def _details(errors: object) -> list[str]:
-    found = errors if isinstance(errors, list) else []
-    return [text_of(each.get("message")) if isinstance(each, Mapping) else str(each) for each in found[:3]]
+    rows = errors if isinstance(errors, list) else []
+    return [text_of(each.get("message")) if isinstance(each, Mapping) else str(each) for each in rows[:3]]

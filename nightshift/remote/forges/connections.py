@@ -78,15 +78,15 @@ def connections(
         ConfigError: lists the faults, each with the mend.
     """
     faults: list[str] = []
-    made: list[Connection] = []
+    parsed_connections: list[Connection] = []
     for address, repo in repos.items():
         try:
-            made.append(_connection(address, repo, kinds, token_of))
+            parsed_connections.append(_connection(address, repo, kinds, token_of))
         except ValueError as error:
             faults.append(f"forges: {address}: {error}")
     if faults:
         raise ConfigError(faults)
-    return tuple(made)
+    return tuple(parsed_connections)
 
 
 def _connection(address: str, repo: str, kinds: Mapping[str, str], token_of: Callable[[str, str], str]) -> Connection:
@@ -124,9 +124,9 @@ def open_forge(connection: Connection, clock: Clock, **options: Any) -> tuple[Fo
         options: for `Client`.
     """
     module, _, name = KINDS[connection.kind].partition(":")
-    made = getattr(import_module(module), name)
-    client = Client(made.api(connection.site), made.headers(connection.token), clock, **options)
-    return Checked(made(client, connection.project)), client
+    forge_class = getattr(import_module(module), name)
+    client = Client(forge_class.api(connection.site), forge_class.headers(connection.token), clock, **options)
+    return Checked(forge_class(client, connection.project)), client
 
 
 class Checked:

@@ -45,8 +45,10 @@ class Gitea:
         rows = await self._client.pages(
             f"{self._root}/issues", state="open", type="issues", labels=watch.label, limit=PER_PAGE
         )
-        found = {row["number"]: row for row in rows if not row.get("pull_request")}
-        issues = await issues_of(self._client, watch, f"{self._root}/issues", found, self._issue, self._list_remarks)
+        labelled_rows = {row["number"]: row for row in rows if not row.get("pull_request")}
+        issues = await issues_of(
+            self._client, watch, f"{self._root}/issues", labelled_rows, self._issue, self._list_remarks
+        )
         pulls = await self._pulls(watch) if watch.pulls else ()
         return Seen(branch=text_of(repository["default_branch"]), issues=issues, pulls=pulls)
 
@@ -57,13 +59,13 @@ class Gitea:
     async def _pulls(self, watch: Watch) -> tuple[Pull, ...]:
         at = f"{self._root}/pulls"
         rows = await self._client.pages(at, state="open", limit=PER_PAGE)
-        return await pulls_of(self._client, watch, at, {row["number"]: row for row in rows}, self._whole, _pull)
+        return await pulls_of(self._client, watch, at, {row["number"]: row for row in rows}, self._full_pull, _pull)
 
-    async def _whole(self, row: Row) -> Pull:
+    async def _full_pull(self, row: Row) -> Pull:
         """An open pull request with its remarks and checks."""
         number = row["number"]
-        said = await self._client.pages(f"{self._root}/issues/{number}/comments")
-        remarks = [await self._remark("c", each) for each in said]
+        comments = await self._client.pages(f"{self._root}/issues/{number}/comments")
+        remarks = [await self._remark("c", each) for each in comments]
         for review in await self._client.pages(f"{self._root}/pulls/{number}/reviews", limit=PER_PAGE):
             if text_of(review.get("body")):
                 remarks.append(await self._remark("v", review))
@@ -112,8 +114,10 @@ class Gitea:
     async def _person(self, row: Row) -> Person:
         name = text_of((row.get("user") or {}).get("login"))
         if name not in self._permitted:
-            found = await self._client.find(f"{self._root}/collaborators/{segment(name)}/permission") if name else None
-            self._permitted[name] = found is not None and found["permission"] in PERMITTED
+            permission = (
+                await self._client.find(f"{self._root}/collaborators/{segment(name)}/permission") if name else None
+            )
+            self._permitted[name] = permission is not None and permission["permission"] in PERMITTED
         return Person(name=name, permitted=self._permitted[name])
 
     async def _issue(self, row: Row) -> Issue:

@@ -59,8 +59,8 @@ class GitHub:
         """Find what is there now."""
         repository: Row = await self._client.get(self._root)
         rows = await self._client.pages(f"{self._root}/issues", state="open", labels=watch.label, per_page=PER_PAGE)
-        found = {row["number"]: row for row in rows if "pull_request" not in row}
-        issues = await issues_of(self._client, watch, f"{self._root}/issues", found, _issue, self._list_remarks)
+        labelled_rows = {row["number"]: row for row in rows if "pull_request" not in row}
+        issues = await issues_of(self._client, watch, f"{self._root}/issues", labelled_rows, _issue, self._list_remarks)
         pulls = await self._pulls(watch) if watch.pulls else ()
         return Seen(branch=text_of(repository["default_branch"]), issues=issues, pulls=pulls)
 
@@ -71,16 +71,16 @@ class GitHub:
     async def _pulls(self, watch: Watch) -> tuple[Pull, ...]:
         at = f"{self._root}/pulls"
         rows = await self._client.pages(at, state="open", per_page=PER_PAGE)
-        return await pulls_of(self._client, watch, at, {row["number"]: row for row in rows}, self._whole, _pull)
+        return await pulls_of(self._client, watch, at, {row["number"]: row for row in rows}, self._full_pull, _pull)
 
-    async def _whole(self, row: Row) -> Pull:
+    async def _full_pull(self, row: Row) -> Pull:
         """An open pull request with its remarks and checks."""
         number, head = row["number"], text_of(row["head"]["sha"])
-        said = await self._client.pages(f"{self._root}/issues/{number}/comments", per_page=PER_PAGE)
+        comments = await self._client.pages(f"{self._root}/issues/{number}/comments", per_page=PER_PAGE)
         lines = await self._client.pages(f"{self._root}/pulls/{number}/comments", per_page=PER_PAGE)
         reviews = await self._client.pages(f"{self._root}/pulls/{number}/reviews", per_page=PER_PAGE)
         remarks = (
-            *(_remark("c", each) for each in said),
+            *(_remark("c", each) for each in comments),
             *(_remark("r", each) for each in lines),
             *(_remark("v", each) for each in reviews if each.get("body")),
         )
@@ -91,7 +91,9 @@ class GitHub:
         at = f"{self._root}/commits/{commit}"
         runs = await self._client.pages(f"{at}/check-runs", "check_runs", per_page=PER_PAGE)
         statuses = await self._client.pages(f"{at}/status", "statuses", per_page=PER_PAGE)
-        if any(run["status"] != "completed" for run in runs) or any(one["state"] == "pending" for one in statuses):
+        if any(run["status"] != "completed" for run in runs) or any(
+            status["state"] == "pending" for status in statuses
+        ):
             return None
         return tuple(_checks(runs, statuses))
 
@@ -173,10 +175,10 @@ def _checks(runs: Iterable[Row], statuses: Iterable[Row]) -> Iterable[Check]:
     for run in runs:
         if run.get("conclusion") in BAD:
             output = run.get("output") or {}
-            said = (text_of(output.get(part)) for part in ("title", "summary", "text"))
-            text = "\n".join(filter(None, said))
+            texts = (text_of(output.get(part)) for part in ("title", "summary", "text"))
+            text = "\n".join(filter(None, texts))
             yield Check(name=text_of(run["name"]), text=text, url=text_of(run.get("html_url")))
-    for one in statuses:
-        if one["state"] in BAD_STATES:
-            url = text_of(one.get("target_url"))
-            yield Check(name=text_of(one["context"]), text=text_of(one.get("description")), url=url)
+    for status in statuses:
+        if status["state"] in BAD_STATES:
+            url = text_of(status.get("target_url"))
+            yield Check(name=text_of(status["context"]), text=text_of(status.get("description")), url=url)

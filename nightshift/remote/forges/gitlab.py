@@ -47,8 +47,10 @@ class GitLab:
         self._levels.clear()
         project: Row = await self._client.get(self._root)
         rows = await self._client.pages(f"{self._root}/issues", state="opened", labels=watch.label, per_page=PER_PAGE)
-        found = {row["iid"]: row for row in rows}
-        issues = await issues_of(self._client, watch, f"{self._root}/issues", found, self._issue, self._list_remarks)
+        labelled_rows = {row["iid"]: row for row in rows}
+        issues = await issues_of(
+            self._client, watch, f"{self._root}/issues", labelled_rows, self._issue, self._list_remarks
+        )
         pulls = await self._pulls(watch) if watch.pulls else ()
         return Seen(branch=text_of(project["default_branch"]), issues=issues, pulls=pulls)
 
@@ -60,9 +62,9 @@ class GitLab:
     async def _pulls(self, watch: Watch) -> tuple[Pull, ...]:
         at = f"{self._root}/merge_requests"
         rows = await self._client.pages(at, state="opened", per_page=PER_PAGE)
-        return await pulls_of(self._client, watch, at, {row["iid"]: row for row in rows}, self._whole, _pull)
+        return await pulls_of(self._client, watch, at, {row["iid"]: row for row in rows}, self._full_pull, _pull)
 
-    async def _whole(self, row: Row) -> Pull:
+    async def _full_pull(self, row: Row) -> Pull:
         """An open merge request with its remarks and checks."""
         notes = await self._client.pages(
             f"{self._root}/merge_requests/{row['iid']}/notes", sort="asc", order_by="created_at", per_page=PER_PAGE

@@ -83,9 +83,9 @@ class Kept:
 
     def with_issue(self, tracked: Tracked) -> Kept:
         """The same with this issue as it is now."""
-        found = {**self.issues, tracked.number: tracked}
-        surplus = len(found) - MOST
+        issues = {**self.issues, tracked.number: tracked}
+        surplus = len(issues) - MOST
         if surplus > 0:
-            ends = sorted((number for number, each in found.items() if each.over and number != tracked.number))
-            found = {number: each for number, each in found.items() if number not in set(ends[:surplus])}
-        return replace(self, issues=found)
+            ends = sorted((number for number, each in issues.items() if each.over and number != tracked.number))
+            issues = {number: each for number, each in issues.items() if number not in set(ends[:surplus])}
+        return replace(self, issues=issues)

@@ -30,17 +30,17 @@ def read(labels: Iterable[str], label: str) -> tuple[dict[str, Any], list[str]]:
         head, colon, rest = each.partition(":")
         if not colon or head.strip().lower() != label.lower():
             continue
-        said = rest.strip(": ")
+        text = rest.strip(": ")
         try:
-            _read(said, fields)
+            _read(text, fields)
         except ValueError as error:
             faults.append(f"the label {each!r} says nothing: {error}")
     return fields, faults
 
 
-def _read(said: str, fields: dict[str, Any]) -> None:
-    found = _PART.fullmatch(said)
-    name, value, no = (found["name"], found["value"], bool(found["no"])) if found else ("", None, False)
+def _read(text: str, fields: dict[str, Any]) -> None:
+    match = _PART.fullmatch(text)
+    name, value, no = (match["name"], match["value"], bool(match["no"])) if match else ("", None, False)
     if name in _SWITCHES and value is None:
         fields[name] = not no
     elif name in _FIELDS and value is not None and not no:

@@ -17,7 +17,7 @@ from nightshift.remote.forges.client import Client
 from nightshift.remote.forges.connections import Connection
 from nightshift.remote.forges.port import Forge
 from nightshift.remote.forges.sync import Services, Sync
-from nightshift.storage.db.codec import plain
+from nightshift.storage.db.codec import to_json_value
 
 HINT_S = 5.0
 """The least time between two looks at a forge, whatever comes in between."""
@@ -58,7 +58,7 @@ class Poller:
         self._connections, self._poll_s, self._opener = connections, poll_s, opener
         self._services, self._monotonic = services, monotonic
         self._polled: dict[Connection, _Polled] = {}
-        self._told: list[object] | None = None
+        self._noted_state: list[object] | None = None
 
     async def turn(self) -> None:
         """Do what is due."""
@@ -110,10 +110,10 @@ class Poller:
 
     async def _note(self) -> None:
         """Keep how it stands for a status without a daemon, where that is new."""
-        found: list[object] = [
+        state: list[object] = [
             (each.address, each.fault, each.issues, each.pulls, each.notes) for each in self.statuses()
         ]
-        if found != self._told:
-            self._told = found
-            kept = [plain(each) for each in self.statuses()]
-            await asyncio.wrap_future(self._services.state.set(FORGES, kept or None))
+        if state != self._noted_state:
+            self._noted_state = state
+            rows = [to_json_value(each) for each in self.statuses()]
+            await asyncio.wrap_future(self._services.state.set(FORGES, rows or None))

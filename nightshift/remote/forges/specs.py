@@ -26,23 +26,23 @@ MAX_CHECKS, MAX_CHECK_CHARS = 5, 3000
 _HIDDEN = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 
 
-def plain(text: str, most: int = MAX_TEXT_CHARS) -> str:
+def clean_text(text: str, most: int = MAX_TEXT_CHARS) -> str:
     """A text from a forge as one may read it: no hidden comments, no control characters, not too long."""
     return printable(_HIDDEN.sub("", text.replace("\r\n", "\n").replace("\0", "")), max_chars=most).strip()
 
 
 def line(text: str, most: int = 200) -> str:
     """The same on one line."""
-    found = " ".join(plain(text).split())
-    return found if len(found) <= most else f"{found[: most - 1]}…"
+    flat = " ".join(clean_text(text).split())
+    return flat if len(flat) <= most else f"{flat[: most - 1]}…"
 
 
 def key(connection: Connection, number: int, part: str = "") -> str:
     """The idempotency key of an issue's task, or of a follow-up (`part`): `gh:octo/hello#7`, `gh:octo/hello#7:c12`."""
-    whole = f"{connection.id}#{number}" + (f":{part}" if part else "")
-    if len(whole) <= MAX_KEY_CHARS:
-        return whole
-    return f"{whole[: MAX_KEY_CHARS - 17]}~{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
+    full_key = f"{connection.id}#{number}" + (f":{part}" if part else "")
+    if len(full_key) <= MAX_KEY_CHARS:
+        return full_key
+    return f"{full_key[: MAX_KEY_CHARS - 17]}~{hashlib.sha256(full_key.encode()).hexdigest()[:16]}"
 
 
 def of_issue(connection: Connection, issue: Issue, label: str, base: str) -> tuple[TaskSpec, list[str]]:
@@ -52,7 +52,7 @@ def of_issue(connection: Connection, issue: Issue, label: str, base: str) -> tup
         InvalidTask: a label says something that no task may have.
     """
     fields, faults = labels.read(issue.labels, label)
-    text = plain(issue.text)
+    text = clean_text(issue.text)
     about = f"(Issue #{issue.number} of {connection.project}, by {line(issue.author.name, 80)}.)"
     parts = [line(issue.title) or f"Issue #{issue.number}", text, about]
     spec = _spec(connection, "\n\n".join(filter(None, parts)), key(connection, issue.number), base, issue.url, fields)
@@ -68,7 +68,7 @@ def of_remark(connection: Connection, number: int, pull: Pull, remark: Remark, f
     asked = _read_request(remark) or "See to what this comment is about."
     where = f" at line {remark.line}" if remark.line else ""
     at = [f"It is said of {line(remark.path)}{where}."] if remark.path else []
-    lines = [f"The lines that it stands at:\n{_indent(plain(remark.quoted, 2000))}"] if remark.quoted else []
+    lines = [f"The lines that it stands at:\n{_indent(clean_text(remark.quoted, 2000))}"] if remark.quoted else []
     on = f"issue #{number}" if remark.on_issue else f"pull request #{pull.number}"
     about = f"(A comment on {on} of {connection.project}, by {line(remark.author.name, 80)}.)"
     text = "\n\n".join((asked, *at, *lines, about))
@@ -79,17 +79,17 @@ def of_remark(connection: Connection, number: int, pull: Pull, remark: Remark, f
 def words(connection: Connection, number: int, remark: Remark) -> str:
     """Write the words to a task when somebody comments on its issue `number`; `is_heard` finds them again."""
     about = f"on issue #{number} of {connection.project}, by {line(remark.author.name, 80)}.)"
-    return f"{plain(_read_request(remark), MAX_SAID_CHARS)}\n\n{_mark(remark, exactly=True)} {about}"
+    return f"{clean_text(_read_request(remark), MAX_SAID_CHARS)}\n\n{_mark(remark, exactly=True)} {about}"
 
 
-def is_heard(said: Iterable[str], remark: Remark, *, exactly: bool) -> bool:
+def is_heard(messages: Iterable[str], remark: Remark, *, exactly: bool) -> bool:
     """Whether a comment is among what was said to a task: as it is now, or in any wording."""
-    return any(_mark(remark, exactly=exactly) in each for each in said)
+    return any(_mark(remark, exactly=exactly) in each for each in messages)
 
 
-def count_heard(said: Iterable[str]) -> int:
+def count_heard(messages: Iterable[str]) -> int:
     """How many comments were passed on to a task."""
-    return sum(each.count("(Comment i") for each in said)
+    return sum(each.count("(Comment i") for each in messages)
 
 
 def _mark(remark: Remark, *, exactly: bool) -> str:
@@ -98,7 +98,7 @@ def _mark(remark: Remark, *, exactly: bool) -> str:
 
 
 def _read_request(remark: Remark) -> str:
-    return plain(COMMAND.sub("", remark.text.strip(), count=1))
+    return clean_text(COMMAND.sub("", remark.text.strip(), count=1))
 
 
 def of_checks(
@@ -110,13 +110,13 @@ def of_checks(
         InvalidTask: as `of_issue`.
     """
     names = ", ".join(line(each.name, 80) for each in failed[:MAX_CHECKS])
-    said = [
-        f"{line(each.name, 80)} says:\n{_indent(plain(each.text, MAX_CHECK_CHARS))}"
+    outputs = [
+        f"{line(each.name, 80)} says:\n{_indent(clean_text(each.text, MAX_CHECK_CHARS))}"
         for each in failed[:MAX_CHECKS]
         if each.text.strip()
     ]
     head = f"Mend what makes these checks of pull request #{pull.number} fail at commit {pull.head[:12]}: {names}"
-    text = "\n\n".join((head, *said))
+    text = "\n\n".join((head, *outputs))
     more = {**fields, "integrate": True}
     return _spec(connection, text, key(connection, number, checks_part(pull)), pull.branch, pull.url, more)
 
@@ -128,8 +128,8 @@ def checks_part(pull: Pull) -> str:
 
 def asks(remark: Remark) -> bool:
     """Whether a comment is for the agent: its writer is permitted, and it stands at lines or begins `/nightshift`."""
-    said = bool(COMMAND.match(remark.text.strip()))
-    return remark.author.permitted and bool(remark.text.strip()) and (said or bool(remark.path))
+    is_command = bool(COMMAND.match(remark.text.strip()))
+    return remark.author.permitted and bool(remark.text.strip()) and (is_command or bool(remark.path))
 
 
 def _spec(connection: Connection, text: str, key_: str, base: str, url: str, fields: Mapping[str, Any]) -> TaskSpec:

@@ -40,15 +40,15 @@ class Commenter:
     async def write(self, comment: Comment, paths: CommentPaths) -> str:
         """Write the comment, or change it where it is there; its id."""
         body = {"body": f"{comment.marker}\n{comment.text}"}
-        found = comment.id or await self._find_comment(comment.marker, paths)
-        if found:
+        comment_id = comment.id or await self._find_comment(comment.marker, paths)
+        if comment_id:
             try:
-                await self._client.send(paths.method, f"{paths.each}/{segment(found)}", body)
+                await self._client.send(paths.method, f"{paths.each}/{segment(comment_id)}", body)
             except ForgeRefused as refused:
                 if refused.status not in GONE:
                     raise
             else:
-                return found
+                return comment_id
         return str((await self._client.send("POST", paths.all, body))["id"])
 
     async def _find_comment(self, marker: str, paths: CommentPaths) -> str:
@@ -70,13 +70,13 @@ async def found_or_made(
         make: opens it.
         taken: the status with which the forge refuses a second one.
     """
-    if found := await find():
-        return found
+    if pull := await find():
+        return pull
     try:
         return await make()
     except ForgeRefused as refused:
-        if refused.status == taken and (found := await find()):  # it was opened just now
-            return found
+        if refused.status == taken and (pull := await find()):  # it was opened just now
+            return pull
         raise
 
 
@@ -103,14 +103,14 @@ async def issues_of(
         read: reads a row.
         remarks: looks up what was said on one.
     """
-    found = {number: await read(row) for number, row in rows.items()}
+    issues = {number: await read(row) for number, row in rows.items()}
     for number in watch.issues:
-        if number not in found:
+        if number not in issues:
             row = await client.find(f"{at}/{number}")
-            found[number] = await read(row) if row else Issue(number=number)
-        if found[number].open:
-            found[number] = replace(found[number], remarks=await remarks(number))
-    return tuple(found.values())
+            issues[number] = await read(row) if row else Issue(number=number)
+        if issues[number].open:
+            issues[number] = replace(issues[number], remarks=await remarks(number))
+    return tuple(issues.values())
 
 
 async def pulls_of(
@@ -118,7 +118,7 @@ async def pulls_of(
     watch: Watch,
     at: str,
     rows: Mapping[int, Row],
-    whole: Callable[[Row], Awaitable[Pull]],
+    full: Callable[[Row], Awaitable[Pull]],
     brief: Callable[[Row], Pull],
 ) -> tuple[Pull, ...]:
     """The pull requests of ours: those that are open with all about them, and those that were open until now.
@@ -128,9 +128,9 @@ async def pulls_of(
         watch: what is to be looked at.
         at: the path below which each one is.
         rows: all that are open, by their numbers.
-        whole: looks up what was said of one and how its checks ended.
+        full: looks up what was said of one and how its checks ended.
         brief: reads the row alone.
     """
-    pulls = [await whole(row) for number, row in rows.items() if number in watch.pulls]
+    pulls = [await full(row) for number, row in rows.items() if number in watch.pulls]
     ended = [await client.find(f"{at}/{number}") for number in watch.open_pulls if number not in rows]
     return (*pulls, *(brief(row) for row in ended if row))

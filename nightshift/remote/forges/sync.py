@@ -46,7 +46,7 @@ from nightshift.remote.forges.port import (
     Watch,
 )
 from nightshift.remote.forges.texts import Evidence, Mask
-from nightshift.storage.db.codec import decode, plain
+from nightshift.storage.db.codec import decode, to_json_value
 from nightshift.storage.db.state_store import StateStore
 
 FIRST_REST_S, LONGEST_REST_S = 30.0, 1800.0
@@ -93,7 +93,7 @@ class Sync:
     def __init__(self, connection: Connection, forge: Forge, services: Services) -> None:
         self.connection, self._forge, self._services = connection, forge, services
         self._events = Emitter(services.emit)
-        self._kept: Kept | None = None
+        self._record: Kept | None = None
         self._branch = ""
         self._failures, self._fault = 0, ""
         self._rests_until: datetime | None = None
@@ -106,8 +106,8 @@ class Sync:
     @property
     def tasks(self) -> frozenset[int]:
         """The tasks whose course is told at the forge."""
-        found = (self._kept or Kept()).issues.values()
-        ids = (each for one in found for each in (one.task_id, *(other.task_id for other in one.followups)))
+        issues = (self._record or Kept()).issues.values()
+        ids = (each for issue in issues for each in (issue.task_id, *(other.task_id for other in issue.followups)))
         return frozenset(each for each in ids if each is not None)
 
     @property
@@ -118,7 +118,7 @@ class Sync:
 
     def status(self) -> ForgeStatus:
         """How it stands."""
-        found = (self._kept or Kept()).issues.values()
+        issues = (self._record or Kept()).issues.values()
         strangers = (
             [f"{self._strangers} issues have the label and are by people who may not give tasks"]
             if self._strangers
@@ -131,8 +131,8 @@ class Sync:
             fault=self._fault,
             looked_at=self._looked_at,
             rests_until=self._rests_until if self._fault else None,
-            issues=sum(each.wanted for each in found),
-            pulls=sum(each.pull is not None and each.pull.state is PullState.OPEN for each in found),
+            issues=sum(each.wanted for each in issues),
+            pulls=sum(each.pull is not None and each.pull.state is PullState.OPEN for each in issues),
             notes=(*strangers, *(why for _, _, why in self._refused.values())),
         )
 
@@ -233,8 +233,8 @@ class Sync:
 
     async def _refresh_base(self) -> None:
         """Fetch again as long as a task has not begun: it starts from what is there then."""
-        found = map(self._task, (each.task_id for each in self._read_kept().issues.values()))
-        if any(task and not task.attempt and task.status not in ENDED for task in found):
+        tasks = map(self._task, (each.task_id for each in self._read_kept().issues.values()))
+        if any(task and not task.attempt and task.status not in ENDED for task in tasks):
             await self._base()
 
     async def _hear(self, issue: Issue) -> None:
@@ -265,7 +265,7 @@ class Sync:
 
     def _list_said(self, task: Task) -> list[str]:
         """All that was said to a task, in its words and afterwards."""
-        return [task.spec.description, *(each.text for each in self._services.queue.said(task.id))]
+        return [task.spec.description, *(each.text for each in self._services.queue.list_messages(task.id))]
 
     async def _submit(self, spec: TaskSpec) -> Submitted:
         sent = await asyncio.wrap_future(self._services.queue.submit(spec))
@@ -337,8 +337,8 @@ class Sync:
         """Yield the remarks on the issue itself since its task was done."""
         task = self._task(tracked.task_id)
         if issue and task and task.status is Status.DONE:
-            said = self._list_said(task)
-            yield from (each for each in issue.remarks or () if not specs.is_heard(said, each, exactly=False))
+            messages = self._list_said(task)
+            yield from (each for each in issue.remarks or () if not specs.is_heard(messages, each, exactly=False))
 
     def _list_follow_ups(
         self, tracked: Tracked, pull: Pull, fields: Mapping[str, Any]
@@ -358,7 +358,7 @@ class Sync:
     def _to_be_mended(self, tracked: Tracked, pull: Pull) -> bool:
         """Whether the checks failed at a commit of ours, nothing is under way, and it was not tried too often."""
         ours = {tracked.pushed, *(each.pushed for each in tracked.followups)}
-        open_ones = [each for each in map(self._task, (one.task_id for one in tracked.followups)) if each]
+        open_ones = [each for each in map(self._task, (followup.task_id for followup in tracked.followups)) if each]
         rounds = sum(each.of_checks for each in tracked.followups)
         under_way = any(task.status not in ENDED for task in open_ones)
         return bool(pull.failed) and pull.head in ours and not under_way and rounds < ROUNDS
@@ -366,10 +366,10 @@ class Sync:
     async def _submit_follow_up(self, tracked: Tracked, part: str, spec: TaskSpec, what: str) -> Tracked:
         """Submit a follow-up once; one that was edited, or whose pull request was reopened, is changed."""
         text, key = _digest(spec.description), spec.key or ""
-        known = next((each for each in tracked.followups if each.key == key), None)
-        task = self._task(known.task_id) if known else None
+        earlier_followup = next((each for each in tracked.followups if each.key == key), None)
+        task = self._task(earlier_followup.task_id) if earlier_followup else None
         withdrawn = task is not None and task.status is Status.CANCELLED and task.reason in {SHUT, UNSAID, CLOSED}
-        if known and known.text == text and not withdrawn:
+        if earlier_followup and earlier_followup.text == text and not withdrawn:
             return tracked
         try:
             sent = await self._submit(spec)
@@ -377,9 +377,9 @@ class Sync:
                 await self._change_task(sent, spec, task.reason if task and withdrawn else SHUT)
         except InvalidTask as error:
             return replace(tracked, fault=_faults(error))
-        pushed = known.pushed if known else ""
-        made = Followup(key=key, task_id=sent.task_id, what=what, text=text, pushed=pushed, part=part)
-        followups = (*(each for each in tracked.followups if each.key != key), made)
+        pushed = earlier_followup.pushed if earlier_followup else ""
+        followup = Followup(key=key, task_id=sent.task_id, what=what, text=text, pushed=pushed, part=part)
+        followups = (*(each for each in tracked.followups if each.key != key), followup)
         return replace(tracked, followups=tuple(sorted(followups, key=lambda each: each.task_id)))
 
     # --- what goes out
@@ -422,8 +422,8 @@ class Sync:
                 pull = await self._forge.propose(proposal)
                 text = f"{pull.url} proposes the work of task {task.id}"
                 self._events.bind(task_id=task.id).emit(Kind.FORGE_PROPOSED, text, address=self.connection.address)
-                kept = KeptPull(number=pull.number, url=pull.url, branch=branch, state=pull.state)
-                return await self._keep(replace(tracked, pull=kept))
+                new_pull = KeptPull(number=pull.number, url=pull.url, branch=branch, state=pull.state)
+                return await self._keep(replace(tracked, pull=new_pull))
         return tracked
 
     async def _push_followup(self, tracked: Tracked, followup: Followup, branch: str) -> Tracked:
@@ -502,10 +502,10 @@ class Sync:
     # --- what is kept
 
     def _read_kept(self) -> Kept:
-        if self._kept is None:
+        if self._record is None:
             row = self._services.state.get(self._state_key)
-            self._kept = decode(Kept, json.dumps(row)) if row else Kept()
-        return self._kept
+            self._record = decode(Kept, json.dumps(row)) if row else Kept()
+        return self._record
 
     @property
     def _state_key(self) -> str:
@@ -514,8 +514,8 @@ class Sync:
     async def _keep(self, tracked: Tracked) -> Tracked:
         """Note an issue as it is now, where that is new."""
         if self._read_kept().issues.get(tracked.number) != tracked:
-            self._kept = self._read_kept().with_issue(tracked)
-            await asyncio.wrap_future(self._services.state.set(self._state_key, plain(self._kept)))
+            self._record = self._read_kept().with_issue(tracked)
+            await asyncio.wrap_future(self._services.state.set(self._state_key, to_json_value(self._record)))
         return tracked
 
     def _task(self, task_id: int | None) -> Task | None:
@@ -531,10 +531,10 @@ class Sync:
 
     def _report_refused(self, what: str, number: int, why: str) -> str:
         about = f" of #{abs(number)}" if number else ""
-        told = f"{what}{about}: {self._services.mask(why)}"
-        text = f"{self.connection.address}: {told}"
+        refusal = f"{what}{about}: {self._services.mask(why)}"
+        text = f"{self.connection.address}: {refusal}"
         self._events.emit(Kind.FORGE_FAILED, text, level=Level.WARNING, address=self.connection.address)
-        return told
+        return refusal
 
 
 class _Attempt:
@@ -573,11 +573,11 @@ class _Attempt:
 
 
 def _digest(*parts: str) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass")
-        found.update(len(raw).to_bytes(8, "big") + raw)
-    return found.hexdigest()[:24]
+        digest.update(len(raw).to_bytes(8, "big") + raw)
+    return digest.hexdigest()[:24]
 
 
 def _faults(error: InvalidTask) -> str:

@@ -129,5 +129,5 @@ def describe_follow_up(task: Task, what: str, evidence: Evidence | None, mask: M
     commit = f" Its commit is {evidence.commit[:12]}." if evidence else ""
     rows = "; ".join(f"{name}: {value}" for name, value in evidence.rows) if evidence else ""
     shown = f"\n  {span(rows, mask, 600)}" if rows else ""
-    said = standing(task, mask).replace("\n", "\n  ")
-    return f"- {span(what, mask)}: {said}{commit}{reason}{shown}"
+    state = standing(task, mask).replace("\n", "\n  ")
+    return f"- {span(what, mask)}: {state}{commit}{reason}{shown}"

@@ -26,12 +26,12 @@ class Bounded(psycopg.Connection[DictRow]):
         if timeout is not None:
             return super().wait(gen, interval, timeout)
         try:
-            found = super().wait(_until(gen, time.monotonic() + self.answer_s), interval)
+            result = super().wait(_until(gen, time.monotonic() + self.answer_s), interval)
         except _NoAnswer:
             self.pgconn.finish()  # what the server may still say belongs to no question any more
             raise psycopg.OperationalError(f"no answer for {self.answer_s:g} s") from None
         self.answered_at = time.monotonic()
-        return found
+        return result
 
 
 def bound_wait(answer_s: float) -> type[Bounded]:

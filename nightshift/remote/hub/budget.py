@@ -73,11 +73,11 @@ class HubBudget:
         if self._monotonic() - self._asked_at >= KNOWN_S:
             self._asked_at = self._monotonic()  # also where it is away: each call would wait for that
             try:
-                found = self._hub.rows("SELECT 1 FROM option_list WHERE name = ANY (%s)", (list(BUDGETS),))
+                rows = self._hub.rows("SELECT 1 FROM option_list WHERE name = ANY (%s)", (list(BUDGETS),))
             except HubError:
                 return self._is_set
-            if self._is_set is not bool(found):
-                self._is_set = bool(found)
+            if self._is_set is not bool(rows):
+                self._is_set = bool(rows)
                 self._remember(self._is_set)
         return self._is_set
 
@@ -100,5 +100,5 @@ def beat(connections: SharedDatabase, node: str, lease_s: float) -> None:
 def spending(connections: SharedDatabase) -> dict[str, float]:
     """Read the spending of today (UTC) and in all, in USD, where budgets are or were set."""
     query = "SELECT is_total, cost_usd FROM spending_list WHERE is_total OR day = (now() AT TIME ZONE 'UTC')::date"
-    found = {row["is_total"]: float(row["cost_usd"]) for row in connections.rows(query)}
-    return {"today": found.get(False, 0.0), "all time": found[True]} if True in found else {}
+    costs = {row["is_total"]: float(row["cost_usd"]) for row in connections.rows(query)}
+    return {"today": costs.get(False, 0.0), "all time": costs[True]} if True in costs else {}

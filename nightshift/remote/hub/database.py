@@ -160,23 +160,23 @@ def _parts(url: str) -> dict[str, str] | None:
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415  as above
 
     try:
-        found = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+        parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
     except ProgrammingError:
         return None
-    has_ports = all(port.isdigit() for port in found.get("port", "5432").split(","))
-    return found if has_ports and "@" not in found.get("host", "") + found.get("dbname", "") else None
+    has_ports = all(port.isdigit() for port in parts.get("port", "5432").split(","))
+    return parts if has_ports and "@" not in parts.get("host", "") + parts.get("dbname", "") else None
 
 
 def _translate(error: Error, mask: Masker) -> Exception:
     lines = (" ".join(line.split()) for line in str(error).splitlines())
     state, text = error.sqlstate or "", mask("; ".join(filter(None, lines)))
-    said = error.diag.message_primary or text
+    message = error.diag.message_primary or text
     if state == "42501":
-        return HubRefused(f"the shared database refuses: {said}: the user in HUB_DATABASE_URL lacks the right")
+        return HubRefused(f"the shared database refuses: {message}: the user in HUB_DATABASE_URL lacks the right")
     if state in {"3F000", "42P01", "42883"}:
         return HubRefused(
             "the shared database is not made yet, or shows this user nothing; type "
-            f"`{format_command('hub init')}` as its owner, and grant this user the role of nodes: {said}"
+            f"`{format_command('hub init')}` as its owner, and grant this user the role of nodes: {message}"
         )
     if not state and any(word in text for word in _CERTIFICATES):
         where = "see sslmode and sslrootcert in HUB_DATABASE_URL"
@@ -185,4 +185,4 @@ def _translate(error: Error, mask: Masker) -> Exception:
         return HubRefused(f"the shared database refuses: {text}")
     if not state or state.startswith(_PASSING):
         return HubAway(f"the shared database cannot be reached: {text}")
-    return HubRefused(f"the shared database refuses: {state} {said}")
+    return HubRefused(f"the shared database refuses: {state} {message}")

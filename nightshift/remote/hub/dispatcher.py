@@ -376,8 +376,8 @@ class Dispatcher:
                 self._local.apply(lambda tx: shared.cancel_unknown(tx, entry)).result()
                 return
             if entry.wish is Wish.REVISE and not isinstance(error, UnknownTask):
-                said = self._spec(self.hub.request(task.hub_id or 0))
-                self._local.apply(lambda tx: shared.take_words_back(tx, entry, said, text)).result()
+                spec = self._spec(self.hub.request(task.hub_id or 0))
+                self._local.apply(lambda tx: shared.take_words_back(tx, entry, spec, text)).result()
                 return
             self._local.apply(lambda tx: shared.refuse(tx, entry, text)).result()
             return
@@ -387,7 +387,11 @@ class Dispatcher:
         """Return a task as all nodes understand it."""
         spec, repository = self._repositories.name_for_all(task.spec)
         needed = [self._local.get(other) for other in spec.depends_on]
-        waits = [one.hub_id for one in needed if one.status is not Status.DONE and one.hub_id is not None]
+        waits = [
+            dependency.hub_id
+            for dependency in needed
+            if dependency.status is not Status.DONE and dependency.hub_id is not None
+        ]
         description = self._mask.shown(spec.description)
         text = encode(replace(spec, depends_on=(), key=None, description=description))
         blob = self._repositories.keep(task.spec.repo, text) if len(text.encode()) > BLOB_BYTES else ""
@@ -444,27 +448,27 @@ class Dispatcher:
             keys = nodes.keys(self._connection)
             for task in news:
                 is_forged = result_is_signed(task, keys) is Signed.NOT_VALID
-                told = self._not_believed(task) if is_forged else task
+                hub_task = self._not_believed(task) if is_forged else task
                 elsewhere = shared.Elsewhere(
-                    hub_id=told.id,
-                    status=told.status,
-                    ending=told.ending,
-                    reason=told.reason,
-                    commit=told.commit,
-                    branch=told.branch,
-                    iterations=told.iterations,
-                    spent=told.spent,
-                    priority=told.priority,
+                    hub_id=hub_task.id,
+                    status=hub_task.status,
+                    ending=hub_task.ending,
+                    reason=hub_task.reason,
+                    commit=hub_task.commit,
+                    branch=hub_task.branch,
+                    iterations=hub_task.iterations,
+                    spent=hub_task.spent,
+                    priority=hub_task.priority,
                 )
-                self._take_over(elsewhere, f"on {told.node_name}" if told.node_name else "in the hub")
+                self._take_over(elsewhere, f"on {hub_task.node_name}" if hub_task.node_name else "in the hub")
         self._since = max(_LONG_AGO, newest - OVERLAP)
 
-    def _not_believed(self, told: HubTask) -> HubTask:
+    def _not_believed(self, task: HubTask) -> HubTask:
         """A task whose result somebody else wrote than the node that had it: nothing of it is taken over."""
-        reason = f"the hub says {told.status}, but {told.node_name} has not signed that: nothing was taken over"
-        self._events.emit(Kind.HUB_TASK, f"task {told.id} of the hub: {reason}", level=Level.WARNING)
+        reason = f"the hub says {task.status}, but {task.node_name} has not signed that: nothing was taken over"
+        self._events.emit(Kind.HUB_TASK, f"task {task.id} of the hub: {reason}", level=Level.WARNING)
         return replace(
-            told, status=Status.FAILED, ending=Ending.ERROR, reason=reason, commit=None, branch=None, spent=Spent()
+            task, status=Status.FAILED, ending=Ending.ERROR, reason=reason, commit=None, branch=None, spent=Spent()
         )
 
     def _take_replies(self, facts: Facts) -> None:

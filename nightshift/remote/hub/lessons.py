@@ -83,7 +83,7 @@ class LessonExchange:
         self._made_at = made_at
         self._sent, self._sent_at = set[str](), tuple[object, ...]()
         self._named = dict[Item, str]()
-        self._told, self._tallies = set[tuple[str, str]](), dict[str, Tally]()
+        self._told_pairs, self._tallies = set[tuple[str, str]](), dict[str, Tally]()
         self._told_at: object = None
 
     # What goes out
@@ -121,26 +121,26 @@ class LessonExchange:
         self._tell_pairs("forget_lessons", forgotten)
         self._tell_pairs("share_shapes", elsewhere.shapes(conn))
         tallies = recall_log.own_tallies(conn)
-        changed = ((key, one) for key, one in tallies.items() if self._tallies.get(key) != one)
+        changed = ((key, tally) for key, tally in tallies.items() if self._tallies.get(key) != tally)
         while part := dict(islice(changed, AT_ONCE)):
-            rows = json.dumps([{"key": key, **one.fields()} for key, one in part.items()])
+            rows = json.dumps([{"key": key, **tally.fields()} for key, tally in part.items()])
             self._hub.rows("SELECT share_tallies(%s, %s::jsonb)", (self._node, rows))
             self._tallies |= part
         self._told_at = mark
 
     def _tell_pairs(self, function: str, pairs: Iterable[tuple[str, str]]) -> None:
-        new = (pair for pair in pairs if pair not in self._told)
+        new = (pair for pair in pairs if pair not in self._told_pairs)
         while part := list(islice(new, AT_ONCE)):
-            values = ([one for one, _ in part], [other for _, other in part])
+            values = ([first for first, _ in part], [other for _, other in part])
             self._hub.rows(f"SELECT {function}(%s, %s::text[], %s::text[])", (self._node, *values))
-            self._told.update(part)
+            self._told_pairs.update(part)
 
     # What comes in
 
     def _since(self, function: str, cursor: str, read: Callable[[Sequence[Row]], None]) -> None:
         """Read on from where the last turn stopped; another hub, which counts anew, from its beginning."""
-        known = self._state.get(cursor)
-        at = known["number"] if isinstance(known, dict) and known["hub"] == self._made_at else 0
+        position = self._state.get(cursor)
+        at = position["number"] if isinstance(position, dict) and position["hub"] == self._made_at else 0
         query = f"SELECT * FROM {function}(%s, %s, %s)"  # noqa: S608  our own name
         while rows := self._hub.rows(query, (self._node, at, AT_ONCE)):
             read(rows)
@@ -151,7 +151,7 @@ class LessonExchange:
         self._since("lessons_since", "hub_lessons", self._take_lessons)
 
     def _take_lessons(self, rows: Sequence[Row]) -> None:
-        lessons = [one for row in rows if not row["is_own"] for one in self._read(row["line"])]
+        lessons = [lesson for row in rows if not row["is_own"] for lesson in self._read(row["line"])]
         self._db.write_retrying(_take_lessons(lessons)).result()
 
     def _read(self, line: str) -> Sequence[tuple[str, exchange.FailureIn | exchange.PatternIn]]:
@@ -161,15 +161,15 @@ class LessonExchange:
             key = _key(lesson)
             if lesson["repo"]:
                 lesson["repo"] = self._repositories.path_of(lesson["repo"]) or lesson["repo"]
-            (found,) = exchange.read(json.dumps(lesson))
+            (parsed_lesson,) = exchange.read(json.dumps(lesson))
         except (NotLessons, ValueError, KeyError, TypeError) as error:
             self._report(f"a lesson of another node is none: {error}")
             return ()
         self._sent.add(key)
-        return ((key, found),)
+        return ((key, parsed_lesson),)
 
     def _hear_tallies(self, rows: Sequence[Row]) -> None:
-        found = dict[str, Tally]()
+        tallies = dict[str, Tally]()
         for row in rows:
             try:
                 if row["judged_from"]:
@@ -177,8 +177,8 @@ class LessonExchange:
             except ValueError as error:
                 self._report(f"counts of other nodes are none: {error}")
             else:
-                found[row["key"]] = tally_of(row)
-        self._tell_of(News(tallies=found))
+                tallies[row["key"]] = tally_of(row)
+        self._tell_of(News(tallies=tallies))
 
     def _hear_shapes(self, rows: Sequence[Row]) -> None:
         self._tell_of(News(shapes=[(row["key"], row["shape"]) for row in rows]))
@@ -204,7 +204,7 @@ def _take_lessons(
     """Takes them, but for those that were forgotten here."""
 
     def job(conn: Connection) -> None:
-        exchange.take(conn, [one for key, one in lessons if not elsewhere.is_forgotten(conn, "lesson", key)])
+        exchange.take(conn, [lesson for key, lesson in lessons if not elsewhere.is_forgotten(conn, "lesson", key)])
 
     return job
 

@@ -33,25 +33,25 @@ def beat(connection: HubConnection, node: Presence) -> bool:
             "Node", node, id=_workflow(node.id), task_queue=WORKFLOWS,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING, start_signal="beat", start_signal_args=[node],
         )  # fmt: skip
-        known = await (await handle.describe()).memo_value("node", node, type_hint=Presence)
-        return known.is_draining
+        presence = await (await handle.describe()).memo_value("node", node, type_hint=Presence)
+        return presence.is_draining
 
     return connection.call(tell)
 
 
 def nodes(connection: HubConnection, settings: Settings | None = None) -> list[NodeStatus]:
     """List all nodes by name; `settings` are the hub's, read anew where they are not given."""
-    known = settings or control.read_settings(connection)
+    hub_settings = settings or control.read_settings(connection)
 
     async def read(client: Client, node: str) -> Presence | None:
         described = await describe(client, _workflow(node))
         return await described.memo_value("node", None, type_hint=Presence) if described else None
 
     async def read_all(client: Client) -> list[Presence | None]:
-        return await asyncio.gather(*(read(client, node) for node in known.numbers))
+        return await asyncio.gather(*(read(client, node) for node in hub_settings.numbers))
 
-    told = [_status(node, node.id in known.removed) for node in connection.call(read_all) if node]
-    return sorted(told, key=lambda node: (node.name, node.id))
+    statuses = [_status(node, node.id in hub_settings.removed) for node in connection.call(read_all) if node]
+    return sorted(statuses, key=lambda node: (node.name, node.id))
 
 
 def keys(connection: HubConnection) -> dict[str, str]:

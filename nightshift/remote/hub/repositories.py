@@ -35,7 +35,7 @@ class SharedRepositories:
 
     git: GitManager
     clones: Path
-    known: Callable[[], Iterable[str]]
+    list_paths: Callable[[], Iterable[str]]
     monotonic: Callable[[], float] = time.monotonic
     has_asked: bool = False
     """Whether the hub has said which remote the workspaces follow; until then a task there waits for its word."""
@@ -72,8 +72,8 @@ class SharedRepositories:
     def path_of(self, address: str) -> str | None:
         """Return the path of a repository on this machine; None where it is not here yet."""
         clone = self.clones / _folder_name(address)
-        known = (path for path in self.known() if self.remote(path) == address)
-        return next(known, str(clone) if clone.exists() else None)
+        paths = (path for path in self.list_paths() if self.remote(path) == address)
+        return next(paths, str(clone) if clone.exists() else None)
 
     def refresh(self, spec: TaskSpec) -> None:
         """Bring what a task of this node begins from to the remote's newest.

@@ -113,9 +113,9 @@ def _add_vectors(conn: Connection[DictRow]) -> None:
     with suppress(Error), conn.transaction():
         conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
     where = "SELECT extnamespace::regnamespace::text AS name FROM pg_extension WHERE extname = 'vector'"
-    if found := conn.execute(where).fetchone():
+    if extension := conn.execute(where).fetchone():
         statements = files(__package__).joinpath("pgvector.sql").read_text()
-        conn.execute(statements.replace("{0}", found["name"]).encode())
+        conn.execute(statements.replace("{0}", extension["name"]).encode())
 
 
 def _grant(conn: Connection[DictRow]) -> None:

@@ -113,7 +113,7 @@ class SharedVectors:
 
     def __init__(self, connections: SharedDatabase, node: str, db: Database) -> None:
         self._hub, self._node, self._db = connections, node, db
-        self._found = dict[tuple[str, int], HubVectors]()
+        self._by_space = dict[tuple[str, int], HubVectors]()
 
     def of(self, embedder: Embedder) -> HubVectors | None:
         """Those of an embedder; None where the server has no pgvector.
@@ -122,11 +122,11 @@ class SharedVectors:
             HubAway: the hub cannot be reached.
         """
         space = (embedder.name, embedder.dims)
-        if space not in self._found:
+        if space not in self._by_space:
             if not shared_schema.has_vectors(self._hub):
                 return None
-            self._found[space] = HubVectors(self._hub, self._node, self._db, *space)
-        return self._found[space]
+            self._by_space[space] = HubVectors(self._hub, self._node, self._db, *space)
+        return self._by_space[space]
 
     def send(self, embedder: Embedder | None) -> None:
         """Send what the hub lacks of an embedder's vectors, if there is one.

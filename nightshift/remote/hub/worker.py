@@ -164,8 +164,8 @@ class NodeWorkers:
     async def _beat(self) -> None:
         while True:
             held = list(self._held - self._lost)
-            answers = await asyncio.gather(*(heartbeat(self._client, one) for one in held), return_exceptions=True)
-            lost = {one for one, is_held in zip(held, answers, strict=True) if is_held is False}
+            answers = await asyncio.gather(*(heartbeat(self._client, task) for task in held), return_exceptions=True)
+            lost = {task for task, is_held in zip(held, answers, strict=True) if is_held is False}
             self._lost = (self._lost & self._held) | lost
             await asyncio.sleep(self._lease_s / 3)
 

@@ -575,21 +575,21 @@ class LandingLine:
     @workflow.signal
     def enter(self, entry: Entry) -> None:
         """Let a task wait for its turn; what it says again takes the place of what it said."""
-        known = self._entries.get(entry.task_id)
-        if known and known.fence == entry.fence:
-            entry = replace(entry, landed_as=known.landed_as, is_alone=known.is_alone)
+        earlier_entry = self._entries.get(entry.task_id)
+        if earlier_entry and earlier_entry.fence == entry.fence:
+            entry = replace(entry, landed_as=earlier_entry.landed_as, is_alone=earlier_entry.is_alone)
         self._put(entry)
 
     @workflow.signal
     def renew(self, task_id: int, fence: int) -> None:
         """Note that a task still waits, or lands."""
-        if (known := self._entries.get(task_id)) and known.fence == fence:
-            self._put(known)
+        if (entry := self._entries.get(task_id)) and entry.fence == fence:
+            self._put(entry)
 
     @workflow.signal
     def leave(self, task_id: int, fence: int) -> None:
         """Let a task wait no more."""
-        if (known := self._entries.get(task_id)) and known.fence == fence:
+        if (entry := self._entries.get(task_id)) and entry.fence == fence:
             del self._entries[task_id]
             self._note_change()
 
@@ -597,8 +597,8 @@ class LandingLine:
     def end(self, landed: dict[str, str | None]) -> None:
         """Note under which commit each of these tasks landed; None: it has to be landed alone."""
         for number, commit in landed.items():
-            if known := self._entries.get(int(number)):
-                self._put(replace(known, landed_as=commit, is_alone=commit is None))
+            if entry := self._entries.get(int(number)):
+                self._put(replace(entry, landed_as=commit, is_alone=commit is None))
 
     def _put(self, entry: Entry) -> None:
         self._entries[entry.task_id] = replace(entry, renewed_at=workflow.now().isoformat())

@@ -109,12 +109,12 @@ class OpenTools:
         self.faults = dict.fromkeys(sorted(missing), "there is no such server in mcp_servers")
         if not self._servers:
             return
-        found = await self._start()
-        if found is None:
+        answer = await self._start()
+        if answer is None:
             self.faults |= dict.fromkeys(self._servers, "its answer could not be read, or took too long")
             return
-        self.faults |= {name: self._show(why, 300) for name, why in found["faults"].items()}
-        for each in found["tools"]:
+        self.faults |= {name: self._show(why, 300) for name, why in answer["faults"].items()}
+        for each in answer["tools"]:
             spec = _spec(each, self._show(each["description"], 1000))
             self._tools.setdefault(spec.name, (spec, each["server"], each["name"]))
 
@@ -176,9 +176,9 @@ class OpenTools:
         return self._mask(printable(text, max_chars=most, max_line=most))
 
 
-def _spec(told: Mapping[str, Any], description: str) -> ToolSpec:
+def _spec(tool: Mapping[str, Any], description: str) -> ToolSpec:
     """A tool of a server as models are told of it."""
-    schema = told["schema"]
+    schema = tool["schema"]
     properties = schema.get("properties")
     needed = schema.get("required")
     parameters = tuple(
@@ -187,8 +187,8 @@ def _spec(told: Mapping[str, Any], description: str) -> ToolSpec:
         if isinstance(about, dict) and re.fullmatch(r"\w{1,60}", name)
     )
     return ToolSpec(
-        name=re.sub(r"[^a-z0-9_]", "_", f"{told['server']}__{told['name']}".lower())[:64],
-        description=f"Of the server {told['server']}, outside of the sandbox: {' '.join(description.split())}",
+        name=re.sub(r"[^a-z0-9_]", "_", f"{tool['server']}__{tool['name']}".lower())[:64],
+        description=f"Of the server {tool['server']}, outside of the sandbox: {' '.join(description.split())}",
         parameters=parameters,
         input_schema=schema,
     )
@@ -197,17 +197,17 @@ def _spec(told: Mapping[str, Any], description: str) -> ToolSpec:
 def _parameter(name: str, about: Mapping[str, Any], *, required: bool) -> ToolParameter:
     kind = about.get("type")
     words = " ".join(str(about.get("description") or kind or "").split())[:200]
-    known: Literal["string", "integer", "boolean"] = "string"
+    parameter_type: Literal["string", "integer", "boolean"] = "string"
     match kind:
         case "integer" | "boolean":
-            known = kind
-    return ToolParameter(name=name, description=printable(words), type=known, required=required)
+            parameter_type = kind
+    return ToolParameter(name=name, description=printable(words), type=parameter_type, required=required)
 
 
 def _convert_types(arguments: Mapping[str, Any], spec: ToolSpec) -> dict[str, Any]:
     """Arguments with the types that the tool asks for: the text form knows texts alone."""
-    found = (spec.input_schema or {}).get("properties")
-    properties = found if isinstance(found, dict) else {}
+    schema_properties = (spec.input_schema or {}).get("properties")
+    properties = schema_properties if isinstance(schema_properties, dict) else {}
     kinds = {name: about.get("type") for name, about in properties.items() if isinstance(about, dict)}
     return {name: _as(value, kinds.get(name)) for name, value in arguments.items()}
 

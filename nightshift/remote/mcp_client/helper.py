@@ -133,8 +133,8 @@ def _describe(server: str, tool: Any) -> dict[str, Any]:
 
 async def _begin(links: Mapping[str, Link], wanted: Sequence[str]) -> dict[str, Any]:
     tools, faults = list[dict[str, Any]](), dict[str, str]()
-    found = await asyncio.gather(*(link.start() for link in links.values()), return_exceptions=True)
-    for name, result in zip(links, found, strict=True):
+    results = await asyncio.gather(*(link.start() for link in links.values()), return_exceptions=True)
+    for name, result in zip(links, results, strict=True):
         if isinstance(result, BaseException):
             faults[name] = str(result)[:300]
             continue

@@ -33,15 +33,15 @@ def servers_of(given: Mapping[str, str], token_of: Callable[[str], str] = lambda
     Raises:
         ConfigError: lists the faults.
     """
-    found, faults = list[McpServer](), list[str]()
+    servers, faults = list[McpServer](), list[str]()
     for name, value in given.items():
         try:
-            found.append(_server(name, value, token_of(name)))
+            servers.append(_server(name, value, token_of(name)))
         except ValueError as error:
             faults.append(f"mcp_servers: {name}: {error}")
     if faults:
         raise ConfigError(faults)
-    return tuple(found)
+    return tuple(servers)
 
 
 def _server(name: str, value: str, token: str) -> McpServer:
@@ -60,9 +60,9 @@ def _server(name: str, value: str, token: str) -> McpServer:
 
 def faults_of(allowed: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     """Return the faults of the tools that a task names (`server.tool`), by field."""
-    known = ", ".join(names) or "none, so nothing can be named"
+    known_names = ", ".join(names) or "none, so nothing can be named"
     return {
-        f"mcp.{number}": f"there is no server {server!r} in mcp_servers; known are: {known}"
+        f"mcp.{number}": f"there is no server {server!r} in mcp_servers; known are: {known_names}"
         for number, each in enumerate(allowed)
         if (server := each.partition(".")[0]) not in names
     }

@@ -114,11 +114,11 @@ def _read(data: object, source: str) -> tuple[Arm, ...]:
         read = _ARMS.validate_python(data)
     except ValidationError as error:
         faults = "; ".join(
-            f"{'.'.join(map(str, one['loc'])) or 'arms'}: {one['msg']}"
-            for one in error.errors(include_url=False, include_input=False)[:5]
+            f"{'.'.join(map(str, fault['loc'])) or 'arms'}: {fault['msg']}"
+            for fault in error.errors(include_url=False, include_input=False)[:5]
         )
         raise BenchmarkError(f"{source}: {faults}. Arms are written like {_EXAMPLE}") from None
-    for name, count in Counter(one.name for one in read).items():
+    for name, count in Counter(arm.name for arm in read).items():
         if count > 1:
             raise BenchmarkError(f"name: {count} arms are called {name}; give each a name of its own")
     return tuple(map(_arm, read))

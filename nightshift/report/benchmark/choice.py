@@ -35,9 +35,13 @@ class Choice:
 
 def choose(arms: Iterable[ArmFigures]) -> tuple[Choice, ...]:
     """An arm for each model that has one with enough items; by the model's name."""
-    fit = [one for one in arms if one.arm.model and not one.arm.memory and one.solved.whole >= LEAST_ITEMS]
-    labels = sorted({one.arm.label for one in fit})
-    by_model = {label: [one for one in fit if one.arm.label == label] for label in labels}
+    fit = [
+        figures
+        for figures in arms
+        if figures.arm.model and not figures.arm.memory and figures.solved.whole >= LEAST_ITEMS
+    ]
+    labels = sorted({figures.arm.label for figures in fit})
+    by_model = {label: [figures for figures in fit if figures.arm.label == label] for label in labels}
     return tuple(_choice(sorted(of_model, key=_rank)) for of_model in by_model.values())
 
 
@@ -48,7 +52,7 @@ def _rank(figures: ArmFigures) -> tuple[float, float, float, str]:
 def _choice(ranked: Sequence[ArmFigures]) -> Choice:
     best, others = ranked[0], tuple(ranked[1:])
     assert best.last_at is not None, "it has worked on items"
-    compared = tuple(one for one in Compared if len({getattr(each.arm, one) for each in ranked}) > 1)
+    compared = tuple(name for name in Compared if len({getattr(each.arm, name) for each in ranked}) > 1)
     measured = Benchmarked(
         model=best.arm.label, arm=best.arm.name, solved=best.solved.part, items=best.solved.whole, at=best.last_at,
         protocol=best.arm.protocol, tools=best.arm.tools, readers=best.arm.readers, taken=compared,

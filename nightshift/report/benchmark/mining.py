@@ -72,8 +72,8 @@ def mine(repo: str, commits: Iterable[ChangingCommit], store: BenchmarkStore) ->
         commits: of its history, in any order.
         store: keeps what is found.
     """
-    known = store.known(repo)
-    new = (commit for commit in commits if commit.id not in known)
+    commit_ids = store.list_examined(repo)
+    new = (commit for commit in commits if commit.id not in commit_ids)
     count = 0
     while portion := list(islice(new, _PORTION)):
         store.add_mined(look_at(repo, commit) for commit in portion)
@@ -103,8 +103,8 @@ def look_at(repo: str, commit: ChangingCommit) -> Candidate | Dropped:
 
 def account(store: BenchmarkStore, repo: str) -> tuple[Passed, ...]:
     """How many commits of a repository each filter dropped, in the order in which they are asked."""
-    names = [one.filter for one in store.dropped(repo)]
-    left, lines = len(store.known(repo)), list[Passed]()
+    names = [dropped.filter for dropped in store.dropped(repo)]
+    left, lines = len(store.list_examined(repo)), list[Passed]()
     for each in Filter:
         lines.append(Passed(filter=each, before=left, dropped=names.count(each.name)))
         left = lines[-1].after
@@ -122,7 +122,7 @@ def _faults(commit: ChangingCommit) -> Iterator[tuple[Filter, str]]:
         yield Filter.OWN, "its message has Nightshift's trailers"
     if not sources:
         yield Filter.SOURCES, "it changes no file of sources"
-    if not tests_in([one.path for one in tests if one.added]):
+    if not tests_in([file.path for file in tests if file.added]):
         yield Filter.TESTS, "it adds nothing to a file of tests"
     if steering := _of(commit.files, Part.LOCK, Part.CI):
         yield Filter.LOCKS, f"it changes {steering[0].path}"
@@ -133,8 +133,8 @@ def _faults(commit: ChangingCommit) -> Iterator[tuple[Filter, str]]:
 
 
 def _of(files: Sequence[ChangedFile], *wanted: Part) -> list[ChangedFile]:
-    return [one for one in files if part_of(one.path) in wanted]
+    return [file for file in files if part_of(file.path) in wanted]
 
 
 def _lines(files: Sequence[ChangedFile]) -> int:
-    return sum((one.added or 0) + (one.removed or 0) for one in files)
+    return sum((file.added or 0) + (file.removed or 0) for file in files)

@@ -142,13 +142,15 @@ def fold(
         cutoffs: when the training of models ended, by `backend=model` or `model`.
         rounds: the results of each round of a run of several.
     """
-    known = {item.key: item for item in items}
+    items_by_key = {item.key: item for item in items}
 
     def rank_arms(of: Sequence[Result]) -> tuple[ArmFigures, ...]:
-        found = [_arm(arm, [one for one in of if one.arm == arm.name], known, cutoffs or {}) for arm in arms]
-        return tuple(sorted((one for one in found if one.solved.whole), key=_rank))
+        all_figures = [
+            _arm(arm, [result for result in of if result.arm == arm.name], items_by_key, cutoffs or {}) for arm in arms
+        ]
+        return tuple(sorted((figures for figures in all_figures if figures.solved.whole), key=_rank))
 
-    ours, begun = rank_arms(results), [one for each in rounds if (one := rank_arms(each))]
+    ours, begun = rank_arms(results), [ranking for each in rounds if (ranking := rank_arms(each))]
     uplift = compare(begun[-1], uplift_alone=True) if begun else []
     learning = RoundFigures(rounds=tuple(begun), comparisons=tuple(uplift)) if begun else None
     return BenchmarkReport(
@@ -158,16 +160,18 @@ def fold(
 
 def compare(arms: Sequence[ArmFigures], *, uplift_alone: bool = False) -> list[Comparison]:
     """Each two arms that have worked on the same items, given the best first; or those that differ in memory alone."""
-    found = [_comparison(one, other) for one, other in combinations(arms, 2)]
-    found = [each for each in found if each.pairs.count and (each.is_uplift or not uplift_alone)]
-    adjusted = holm([each.p_value for each in found])
-    told = [replace(each, p_value=p_value) for each, p_value in zip(found, adjusted, strict=True)]
-    return sorted(told, key=lambda each: not each.is_uplift)
+    comparisons = [_comparison(figures, other) for figures, other in combinations(arms, 2)]
+    comparisons = [each for each in comparisons if each.pairs.count and (each.is_uplift or not uplift_alone)]
+    adjusted = holm([each.p_value for each in comparisons])
+    corrected_comparisons = [
+        replace(each, p_value=p_value) for each, p_value in zip(comparisons, adjusted, strict=True)
+    ]
+    return sorted(corrected_comparisons, key=lambda each: not each.is_uplift)
 
 
-def _comparison(one: ArmFigures, other: ArmFigures) -> Comparison:
-    is_uplift = replace(one.arm, name="", memory=False) == replace(other.arm, name="", memory=False)
-    first, second = (other, one) if is_uplift and other.arm.memory else (one, other)
+def _comparison(figures: ArmFigures, other: ArmFigures) -> Comparison:
+    is_uplift = replace(figures.arm, name="", memory=False) == replace(other.arm, name="", memory=False)
+    first, second = (other, figures) if is_uplift and other.arm.memory else (figures, other)
     pairs = pair_up(first.outcomes, second.outcomes)
     if not is_uplift and pairs.only_second > pairs.only_first:  # of the items that both have worked on
         first, second = second, first
@@ -187,8 +191,8 @@ def _rank(figures: ArmFigures) -> tuple[float, float, str]:
 
 
 def _arm(arm: Arm, results: Sequence[Result], items: Mapping[str, Item], cutoffs: Mapping[str, date]) -> ArmFigures:
-    ours = [(items[one.item], one) for one in results if one.item in items]
-    solved = _share_solved(one for _, one in ours)
+    ours = [(items[result.item], result) for result in results if result.item in items]
+    solved = _share_solved(result for _, result in ours)
     cutoff = cutoffs.get(arm.label, cutoffs.get(arm.model))
     since = datetime.combine(cutoff, time.max, UTC) if cutoff else None
     return ArmFigures(
@@ -196,20 +200,20 @@ def _arm(arm: Arm, results: Sequence[Result], items: Mapping[str, Item], cutoffs
         solved=solved,
         interval=wilson(solved),
         cutoff=cutoff,
-        after_cutoff=_share_solved(one for item, one in ours if item.committed_at > since) if since else None,
-        format_errors=Share(sum(one.format_errors > 0 for _, one in ours), len(ours)),
-        cost_usd=sum(one.cost_usd for _, one in ours),
-        tokens=_mean([one.tokens_in + one.tokens_out for _, one in ours]),
-        seconds=_mean([one.seconds for _, one in ours]),
-        iterations=_mean([one.iterations for _, one in ours]),
-        outcomes={item.key: one.solved for item, one in ours},
-        last_at=max((one.finished_at for _, one in ours), default=None),
+        after_cutoff=_share_solved(result for item, result in ours if item.committed_at > since) if since else None,
+        format_errors=Share(sum(result.format_errors > 0 for _, result in ours), len(ours)),
+        cost_usd=sum(result.cost_usd for _, result in ours),
+        tokens=_mean([result.tokens_in + result.tokens_out for _, result in ours]),
+        seconds=_mean([result.seconds for _, result in ours]),
+        iterations=_mean([result.iterations for _, result in ours]),
+        outcomes={item.key: result.solved for item, result in ours},
+        last_at=max((result.finished_at for _, result in ours), default=None),
     )
 
 
 def _share_solved(results: Iterable[Result]) -> Share:
-    told = [one.solved for one in results]
-    return Share(sum(told), len(told))
+    outcomes = [result.solved for result in results]
+    return Share(sum(outcomes), len(outcomes))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -75,8 +75,8 @@ class Budget:
     @property
     def left_usd(self) -> float | None:
         """None for any amount."""
-        known = [left for limit in self._limits if (left := limit()) is not None]
-        return min(known, default=None)
+        amounts = [left for limit in self._limits if (left := limit()) is not None]
+        return min(amounts, default=None)
 
 
 def in_order(items: Iterable[Item], seed: int = 0) -> tuple[str, ...]:
@@ -88,15 +88,15 @@ def in_order(items: Iterable[Item], seed: int = 0) -> tuple[str, ...]:
 
 def waiting(store: BenchmarkStore, run: Run) -> list[Turn]:
     """List the turns of a run that have no result, in the order of work; the arm that comes first takes turns."""
-    arms = {one.name: one for one in store.arms()}
-    items = {one.key: one for one in store.items(run.repo)}
+    arms = {arm.name: arm for arm in store.arms()}
+    items = {item.key: item for item in store.items(run.repo)}
     rounds = range(1, run.rounds + 1)
-    done = {(one.item, one.arm, number) for number in rounds for one in results_of_round(store, run, number)}
+    done = {(result.item, result.arm, number) for number in rounds for result in results_of_round(store, run, number)}
     return [
         Turn(arms[name], items[key], number)
         for number in rounds
-        for place, key in enumerate(run.items)
-        for name in _rotate(run.arms, place)
+        for index, key in enumerate(run.items)
+        for name in _rotate(run.arms, index)
         if (key, name, number) not in done and key in items
     ]
 

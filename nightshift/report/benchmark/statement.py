@@ -50,8 +50,8 @@ class Statement:
 
 def missing_name(message: str) -> str | None:
     """The name that a failure misses, where it says nothing else; None for any other failure."""
-    found = next((match for pattern in _MISSED if (match := pattern.search(message))), None)
-    return found["name"].rpartition(".")[2] if found else None
+    first_match = next((match for pattern in _MISSED if (match := pattern.search(message))), None)
+    return first_match["name"].rpartition(".")[2] if first_match else None
 
 
 def write_statement(
@@ -74,13 +74,13 @@ def write_statement(
     if leaked and answer.intersection(_IDENTIFIER.findall(subject)):
         return Statement(text="", leaked=leaked)
     if leaked:
-        kept = [part for part in _SENTENCE.split(body) if answer.isdisjoint(_IDENTIFIER.findall(part))]
-        words = f"{subject}\n\n{' '.join(filter(None, map(str.strip, kept)))}".strip()
+        sentences = [part for part in _SENTENCE.split(body) if answer.isdisjoint(_IDENTIFIER.findall(part))]
+        words = f"{subject}\n\n{' '.join(filter(None, map(str.strip, sentences)))}".strip()
     unsaid = [name for name in sorted(missed) if not _says(words, name)]
-    known = dict(_signatures(change, frozenset(unsaid)))
-    lines = [f"- {known[name]}" for name in unsaid if name in known]
+    signatures = dict(_signatures(change, frozenset(unsaid)))
+    lines = [f"- {signatures[name]}" for name in unsaid if name in signatures]
     text = "\n\n".join([words, "\n".join([_HEADING, *lines])] if lines else [words])
-    return Statement(text=text, unnamed=frozenset(unsaid) - known.keys(), leaked=leaked)
+    return Statement(text=text, unnamed=frozenset(unsaid) - signatures.keys(), leaked=leaked)
 
 
 def _says(words: str, name: str) -> bool:
@@ -109,11 +109,11 @@ def _signatures(change: Change, wanted: Collection[str]) -> Iterator[tuple[str, 
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         for owner, node in _definitions(tree) if tree else ():
-            place = f"in the class `{owner}`, `{path}`" if owner else f"in `{path}`"
+            location = f"in the class `{owner}`, `{path}`" if owner else f"in `{path}`"
             for name in _attributes(node) & set(wanted) if owner else ():
-                yield name, f"the attribute `{name}` {place}"
+                yield name, f"the attribute `{name}` {location}"
             for name in _names(node) & set(wanted):
-                yield name, f"`{_signature(node)}` {place}"
+                yield name, f"`{_signature(node)}` {location}"
 
 
 def _definitions(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.stmt]]:

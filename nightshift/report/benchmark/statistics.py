@@ -62,8 +62,8 @@ class Pairs:
         a, b = wilson(self.first), wilson(self.second)
         middle, alike = a.estimate - b.estimate, self._correlation()
 
-        def reach(one: float, other: float) -> float:
-            return math.sqrt(max(0.0, one * one - 2 * alike * one * other + other * other))
+        def reach(gap: float, other: float) -> float:
+            return math.sqrt(max(0.0, gap * gap - 2 * alike * gap * other + other * other))
 
         low = middle - reach(a.estimate - a.low, b.high - b.estimate)
         high = middle + reach(a.high - a.estimate, b.estimate - b.low)
@@ -71,8 +71,8 @@ class Pairs:
 
     def _correlation(self) -> float:
         """The phi coefficient of the two arms, corrected as Newcombe does where it is positive."""
-        (one, n), other = (self.first.part, self.count), self.second.part
-        margins = math.sqrt(one * (n - one) * other * (n - other))
+        (first, n), other = (self.first.part, self.count), self.second.part
+        margins = math.sqrt(first * (n - first) * other * (n - other))
         if not margins:
             return 0.0
         cross = self.both * self.neither - self.only_first * self.only_second
@@ -90,10 +90,10 @@ def pair_up(first: Mapping[str, bool], second: Mapping[str, bool]) -> Pairs:
     )
 
 
-def mid_p(one: int, other: int) -> float:
-    """The two-sided mid-p value of a fair coin that fell `one` times on one side and `other` times on the other."""
-    n, least = one + other, min(one, other)
-    if one == other:
+def mid_p(heads: int, tails: int) -> float:
+    """The two-sided mid-p value of a fair coin that fell `heads` times on one side and `tails` times on the other."""
+    n, least = heads + tails, min(heads, tails)
+    if heads == tails:
         return 1.0
     below = math.fsum(_binomial(n, count, 0.5) for count in range(least + 1))
     return min(1.0, 2 * below - _binomial(n, least, 0.5))

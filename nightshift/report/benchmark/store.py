@@ -142,7 +142,7 @@ class BenchmarkStore:
 
     # --- mining
 
-    def known(self, repo: str) -> frozenset[str]:
+    def list_examined(self, repo: str) -> frozenset[str]:
         """The commits of a repository that were looked at, whatever came of it."""
         return self._read(lambda: rows.list_validated(self._conn, repo))
 
@@ -158,12 +158,12 @@ class BenchmarkStore:
         """Commits that are no items."""
         return self._of(Dropped, "dropped", repo)
 
-    def add_mined(self, found: Iterable[Candidate | Dropped]) -> None:
+    def add_mined(self, outcomes: Iterable[Candidate | Dropped]) -> None:
         """Store what came of commits that were looked at for the first time."""
         with self._writing():
-            for one in found:
-                add = rows.add_candidate if isinstance(one, Candidate) else rows.add_dropped
-                add(self._conn, _row(one))
+            for outcome in outcomes:
+                add = rows.add_candidate if isinstance(outcome, Candidate) else rows.add_dropped
+                add(self._conn, _row(outcome))
 
     def add_item(self, item: Item) -> None:
         """Store an item, in the place of its candidate."""
@@ -188,11 +188,11 @@ class BenchmarkStore:
         """
         with self._writing():
             rows.add_arm(self._conn, _row(arm))
-        known = next(one for one in self.arms() if one.name == arm.name)
-        if known != arm:
-            told = ", ".join(f"{name} {was}, not {is_}" for name, was, is_ in _differing(known, arm))
+        stored_arm = next(other for other in self.arms() if other.name == arm.name)
+        if stored_arm != arm:
+            differences = ", ".join(f"{name} {was}, not {is_}" for name, was, is_ in _differing(stored_arm, arm))
             raise BenchmarkError(
-                f"{arm.name}: there are results of an arm of this name with {told}; give it another name"
+                f"{arm.name}: there are results of an arm of this name with {differences}; give it another name"
             )
 
     def begin_run(
@@ -206,8 +206,8 @@ class BenchmarkStore:
     ) -> Run:
         """Store that a run begins, or that the one with these arms, items and rounds goes on."""
         named, ordered = tuple(arms), tuple(items)
-        told = (repo, str(mode), named, ordered, *([rounds] if rounds > 1 else []))
-        digest = hashlib.blake2b(repr(told).encode(), digest_size=8).hexdigest()
+        identity = (repo, str(mode), named, ordered, *([rounds] if rounds > 1 else []))
+        digest = hashlib.blake2b(repr(identity).encode(), digest_size=8).hexdigest()
         row: dict[str, rows.Value] = {
             "key": digest, "repo": repo, "mode": str(mode), "rounds": rounds, "at": to_text(at),
         }  # fmt: skip
@@ -225,10 +225,10 @@ class BenchmarkStore:
         Raises:
             BenchmarkError: there is none of this key.
         """
-        found = next((one for one in self.runs() if one.key == key), None)
-        if found is None:
+        stored_run = next((run for run in self.runs() if run.key == key), None)
+        if stored_run is None:
             raise BenchmarkError(f"there is no run {key} of the benchmark")
-        return found
+        return stored_run
 
     def end_run(self, key: str, state: RunState, reason: str, at: datetime) -> None:
         """Say that a run is done, or that it is to stop: who works on it looks before each attempt.
@@ -295,7 +295,7 @@ _COLUMNS = {"commit": "commit_id"}
 
 
 def _row(value: Candidate | Dropped | Item | Arm | Result) -> dict[str, rows.Value]:
-    return {_COLUMNS.get(name, name): _cell(one) for name, one in asdict(value).items()}
+    return {_COLUMNS.get(name, name): _cell(content) for name, content in asdict(value).items()}
 
 
 def _cell(value: object) -> rows.Value:
@@ -319,8 +319,8 @@ def _value(kind: type[T], row: Row) -> T:
     return from_plain(kind, values)
 
 
-def _differing(known: Arm, arm: Arm) -> Iterator[tuple[str, object, object]]:
+def _differing(stored_arm: Arm, arm: Arm) -> Iterator[tuple[str, object, object]]:
     for each in fields(Arm):
-        was, is_ = getattr(known, each.name), getattr(arm, each.name)
+        was, is_ = getattr(stored_arm, each.name), getattr(arm, each.name)
         if was != is_:
             yield each.name, was, is_

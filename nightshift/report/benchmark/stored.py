@@ -41,10 +41,10 @@ def find_repo(store: BenchmarkStore, repo: str) -> str:
     """
     wanted = Path(repo).expanduser().resolve()
     roots = {item.repo for item in store.items()} | {run.repo for run in store.runs()}
-    found = max((root for root in roots if wanted.is_relative_to(Path(root).resolve())), key=len, default=None)
-    if found is None:
+    nearest_root = max((root for root in roots if wanted.is_relative_to(Path(root).resolve())), key=len, default=None)
+    if nearest_root is None:
         raise _unknown(repo)
-    return found
+    return nearest_root
 
 
 def newest_mode(store: BenchmarkStore, repo: str) -> Mode:

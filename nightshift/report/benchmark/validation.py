@@ -40,21 +40,21 @@ class Observed:
     def fixed(self) -> frozenset[str]:
         """The tests that fail before it and pass after it; one that cannot be collected before fails as its file."""
         failing = self.before.failing
-        whole = {id_ for id_ in failing if "[" not in id_}
-        known = {one.id for one in self.before.results}
+        bare = {id_ for id_ in failing if "[" not in id_}
+        collected_ids = {result.id for result in self.before.results}
         return frozenset(
             id_ for id_ in _passing(self.after)
-            if id_ in failing or (id_ not in known and whole & {id_.partition("[")[0], id_.partition("::")[0]})
+            if id_ in failing or (id_ not in collected_ids and bare & {id_.partition("[")[0], id_.partition("::")[0]})
         )  # fmt: skip
 
     @property
-    def kept(self) -> frozenset[str]:
+    def still_passing(self) -> frozenset[str]:
         """The tests that pass before it and after it."""
         return _passing(self.before) & _passing(self.after)
 
 
 def _passing(trial: Trial) -> frozenset[str]:
-    return frozenset(one.id for one in trial.results if one.result is Result.PASSED)
+    return frozenset(result.id for result in trial.results if result.result is Result.PASSED)
 
 
 class Validation:
@@ -93,8 +93,8 @@ class Validation:
 
     def _trees(self, candidate: Candidate, copy: Path) -> tuple[Tree, Tree]:
         shutil.rmtree(copy, ignore_errors=True)
-        made = self._git.copy_of(candidate.repo, candidate.parent, copy)
-        return self._git.tree(str(copy), made), self._git.tree(candidate.repo, candidate.commit)
+        commit = self._git.copy_of(candidate.repo, candidate.parent, copy)
+        return self._git.tree(str(copy), commit), self._git.tree(candidate.repo, candidate.commit)
 
     async def _run_tests(self, candidate: Candidate, before: Tree, after: Tree) -> Item | Dropped:
         parts = await asyncio.to_thread(read_parts, before, after)
@@ -104,7 +104,7 @@ class Validation:
         if not _passing(first.after):
             return _drop(candidate, Filter.UNUSABLE, first.after.reason or "none of its tests passes after it")
         if not first.fixed:
-            return _drop(candidate, Filter.PASSING, f"{len(first.kept)} tests pass before it as after it")
+            return _drop(candidate, Filter.PASSING, f"{len(first.still_passing)} tests pass before it as after it")
         fixed = first.fixed
         for _ in range(TIMES - 1):
             again = Observed(before=await self._suite.observe(job), after=await self._suite.observe(right))
@@ -139,7 +139,7 @@ class Validation:
             files=candidate.files,
             committed_at=candidate.committed_at,
             fail_to_pass=tuple(judged),
-            pass_to_pass_count=len(seen.kept),
+            pass_to_pass_count=len(seen.still_passing),
         )
 
 
@@ -158,18 +158,18 @@ def job_of(before: Tree, parts: CommitParts, environment: str, change: Change) -
 
 async def environment_of(tree: Tree, environments: EnvironmentStore | None) -> Environment:
     """The environment that a tree declares, made as far as it can be; scripts run that their owner agreed to."""
-    found = await environments.of(tree) if environments else NO_ENVIRONMENT
-    if not (environments and found.digest):
+    declared_environment = await environments.of(tree) if environments else NO_ENVIRONMENT
+    if not (environments and declared_environment.digest):
         return NO_ENVIRONMENT
     try:
-        return (await environments.make(tree, found)).environment
+        return (await environments.make(tree, declared_environment)).environment
     except SandboxError:
         return NO_ENVIRONMENT  # the tests then say what is missing
 
 
 def _names_missing(seen: Observed, fixed: frozenset[str]) -> Iterator[tuple[str, str]]:
     """Of tests that fail before the commit for want of a name alone: their ids with the name."""
-    messages = {one.id: one.message for one in seen.before.results}
+    messages = {result.id: result.message for result in seen.before.results}
     for id_ in fixed:
         bare, path = id_.partition("[")[0], id_.partition("::")[0]
         if name := missing_name(messages.get(id_) or messages.get(bare) or messages.get(path) or ""):
@@ -199,14 +199,14 @@ async def validate_all(
         most: after so many items it stops.
         tell: is told what came of each.
     """
-    made = 0
+    item_count = 0
     for candidate in reversed(store.candidates(repo)):
-        if made >= most:
+        if item_count >= most:
             return
-        found = await validation.validate(candidate)
-        if isinstance(found, Item):
-            made += 1
-            store.add_item(found)
+        outcome = await validation.validate(candidate)
+        if isinstance(outcome, Item):
+            item_count += 1
+            store.add_item(outcome)
         else:
-            store.drop(found)
-        tell(found)
+            store.drop(outcome)
+        tell(outcome)

@@ -32,16 +32,16 @@ def run(job, source, first):
     beside = services.start(job)
     files.unpack(job, source)
     session = job["session"]
-    told = {"calls": job["calls"], "paths": session["paths"], "environ": job["environ"]}
-    first.send(marshal.dumps(told))
+    config = {"calls": job["calls"], "paths": session["paths"], "environ": job["environ"]}
+    first.send(marshal.dumps(config))
     return {"python": sys.version.split()[0], "calls": first.watch(job)} | beside.ended()
 
 
-def calling(told, events, libraries):
+def calling(instructions, events, libraries):
     """In the child: the calls."""
     sys.path.extend(libraries)
     sys.argv[:] = ["calls"]
-    config = marshal.loads(read_all(told))  # noqa: S302 (from the trusted parent)
+    config = marshal.loads(read_all(instructions))  # noqa: S302 (from the trusted parent)
     os.environ.update(config["environ"])
     gc.freeze()
     gc.enable()

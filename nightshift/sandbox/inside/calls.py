@@ -39,10 +39,10 @@ def _call(module, name, arguments, named, pack):
 def _find_function(module, name):
     """The function; a part of its name may be a module of the package that was not imported yet."""
     __import__(module)
-    found, place = sys.modules[module], module
+    member, dotted_name = sys.modules[module], module
     for part in name.split("."):
-        place = f"{place}.{part}"
-        if not hasattr(found, part) and type(found) is type(sys):
-            __import__(place)
-        found = getattr(found, part)
-    return found
+        dotted_name = f"{dotted_name}.{part}"
+        if not hasattr(member, part) and type(member) is type(sys):
+            __import__(dotted_name)
+        member = getattr(member, part)
+    return member

@@ -35,15 +35,15 @@ class Before:
         # The clock of these times stands still for some milliseconds: what was touched in the last of them is read.
         self.newest = max((changed for _, _, changed in self.stamps.values()), default=0)
 
-    def has(self, path: str, found: os.stat_result) -> bool:
+    def has(self, path: str, status: os.stat_result) -> bool:
         """Tell whether a file surely is what it was."""
-        known = stamp(found)
-        return self.stamps.get(path) == known and known[2] < self.newest
+        current = stamp(status)
+        return self.stamps.get(path) == current and current[2] < self.newest
 
 
-def stamp(found: os.stat_result) -> tuple[int, int, int]:
+def stamp(status: os.stat_result) -> tuple[int, int, int]:
     """A value that differs after any change of a file's content."""
-    return found.st_ino, found.st_size, found.st_ctime_ns
+    return status.st_ino, status.st_size, status.st_ctime_ns
 
 
 def list_changes(before: Before) -> tuple[dict[str, str | None], dict[str, str]]:
@@ -54,7 +54,7 @@ def list_changes(before: Before) -> tuple[dict[str, str | None], dict[str, str]]
         return {}, {".": str(error)}
     gone = {path for path in before.digests if path not in touched and not is_ignored(path) and is_gone(path)}
     changed, left = dict[str, "str | None"](), MOST_BYTES
-    for path in sorted({*gone, *(path for path, found in touched.items() if found)}):
+    for path in sorted({*gone, *(path for path, status in touched.items() if status)}):
         try:
             raw = b"" if path in gone else content(path, before.digests.get(path))
         except OSError as error:
@@ -108,20 +108,20 @@ def walk(before: Before) -> tuple[dict[str, os.stat_result | None], dict[str, st
             elif not entry.is_file(follow_symlinks=False):
                 dropped[path], touched[path] = "is no regular file", None
             else:
-                found = entry.stat(follow_symlinks=False)
-                touched[path] = None if before.has(path, found) else found
+                status = entry.stat(follow_symlinks=False)
+                touched[path] = None if before.has(path, status) else status
     return touched, dropped
 
 
 def list_entries(folder: str) -> list[os.DirEntry[str]]:
     """The entries of a folder; one that its owner closed is opened."""
     try:
-        with os.scandir(folder) as found:
-            return list(found)
+        with os.scandir(folder) as entries:
+            return list(entries)
     except PermissionError:
         os.chmod(folder, 0o700)
-        with os.scandir(folder) as found:
-            return list(found)
+        with os.scandir(folder) as entries:
+            return list(entries)
 
 
 def is_ignored(path: str) -> bool:

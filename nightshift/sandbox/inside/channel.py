@@ -12,16 +12,16 @@ OPTIONS = f"-p {__package__}.recorder -p no:randomly --continue-on-collection-er
 """Options for pytest besides the owner's words; of several options of a kind the owner's last word does not count."""
 
 
-def environment(descriptor, told, environ):
+def environment(descriptor, settings, environ):
     """The variables that have pytest load the recorder, however it is started.
 
     Args:
         descriptor: of the channel.
-        told: `secret`, and what `Recorder` takes.
+        settings: `secret`, and what `Recorder` takes.
         environ: those of the run.
     """
     words = " ".join(filter(None, (OPTIONS, environ.get("PYTEST_ADDOPTS"))))
-    text = json.dumps({"fd": descriptor, "addopts": environ.get("PYTEST_ADDOPTS"), **told})
+    text = json.dumps({"fd": descriptor, "addopts": environ.get("PYTEST_ADDOPTS"), **settings})
     return {**environ, "PYTEST_ADDOPTS": words, VARIABLE: text}
 
 
@@ -31,17 +31,17 @@ def take():
     Returns:
         None where no run is recorded in this process.
     """
-    told = json.loads(os.environ.pop(VARIABLE, "null"))
-    if told is not None:
-        restore_options(told)
-    return told
+    settings = json.loads(os.environ.pop(VARIABLE, "null"))
+    if settings is not None:
+        restore_options(settings)
+    return settings
 
 
-def restore_options(told):
+def restore_options(settings):
     """Have the owner's own options for pytest in the environment."""
     os.environ.pop("PYTEST_ADDOPTS", None)
-    if told["addopts"] is not None:
-        os.environ["PYTEST_ADDOPTS"] = told["addopts"]
+    if settings["addopts"] is not None:
+        os.environ["PYTEST_ADDOPTS"] = settings["addopts"]
 
 
 class Pipe:
@@ -65,10 +65,10 @@ class Pipe:
 class Channel:
     """Writes events into the pipe, an inherited one or a named one where programs in between pass none on."""
 
-    def __init__(self, told):
-        path = told.pop("path", None)
-        self._descriptor = told.pop("fd") if path is None else os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-        self._secret = told.pop("secret").encode()
+    def __init__(self, settings):
+        path = settings.pop("path", None)
+        self._descriptor = settings.pop("fd") if path is None else os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        self._secret = settings.pop("secret").encode()
         self._write, self._dumps = os.write, json.dumps
 
     def send(self, event):

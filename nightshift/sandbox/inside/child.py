@@ -60,15 +60,15 @@ class Child:
     """A forked process with a pipe for what it is told, one for its events and one for its output."""
 
     def __init__(self, work: Work, argument: Any) -> None:
-        told, self.telling = os.pipe()
+        instructions, self.telling = os.pipe()
         self.events, reporting = os.pipe()
         self.output, printing = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             for descriptor in (self.telling, self.events, self.output):
                 os.close(descriptor)
-            _become(work, told, reporting, printing, argument)
-        for descriptor in (told, reporting, printing):
+            _become(work, instructions, reporting, printing, argument)
+        for descriptor in (instructions, reporting, printing):
             os.close(descriptor)
         self.ended, self.status = os.pidfd_open(self.pid), 0
 
@@ -135,7 +135,7 @@ class Child:
             "ended": why,
             "exit": exit_code,
             "events": reported.decode("utf-8", "replace"),
-            "output": printed.kept() if isinstance(printed, Segments) else {},
+            "output": printed.take_outputs() if isinstance(printed, Segments) else {},
             "duration_s": time.monotonic() - limits.began,
             "cpu_s": cpu_s,
             "limit": limit if why in {"timeout", "flood"} else "",
@@ -177,15 +177,15 @@ class Program(Child):
     """
 
     def __init__(self, argv: Callable[[int], list[str]], given: int) -> None:
-        told, self.telling = os.pipe()
-        for descriptor in (told, given):
+        instructions, self.telling = os.pipe()
+        for descriptor in (instructions, given):
             os.set_inheritable(descriptor, True)
-        words = argv(told)
+        words = argv(instructions)
         null = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
         self.pid = os.posix_spawn(
             words[0], words, os.environ, file_actions=null, setsid=True, setsigdef=[signal.SIGINT]
         )
-        os.close(told)
+        os.close(instructions)
 
     @property
     def descriptors(self) -> tuple[int, ...]:
@@ -200,8 +200,8 @@ def sweep(spare: Collection[int], with_children: Collection[int] = ()) -> None:
     """
 
     def strays() -> list[int]:
-        found = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 (pathlib is slow to import)
-        return [pid for pid in found if pid not in spare and not (with_children and descends(pid, with_children))]
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 (pathlib is slow to import)
+        return [pid for pid in pids if pid not in spare and not (with_children and descends(pid, with_children))]
 
     while left := strays():
         for pid in left:
@@ -216,10 +216,10 @@ def descends(pid: int, of: Collection[int]) -> bool:
     while pid > 1 and pid not in of:
         try:
             with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 (pathlib is slow to import)
-                found = file.read()
+                status = file.read()
         except (FileNotFoundError, ProcessLookupError):
             return False
-        pid = int(found[found.rindex(b")") + 2 :].split()[1])
+        pid = int(status[status.rindex(b")") + 2 :].split()[1])
     return pid in of
 
 
@@ -238,7 +238,7 @@ def drain(descriptor: int, taken: bytearray | Ends | Segments, most: int, poll: 
     return False
 
 
-def _become(work: Work, told: int, reporting: int, printing: int, argument: Any) -> NoReturn:
+def _become(work: Work, instructions: int, reporting: int, printing: int, argument: Any) -> NoReturn:
     """Turn the forked child into its work; never returns."""
     status = 70
     try:
@@ -248,7 +248,7 @@ def _become(work: Work, told: int, reporting: int, printing: int, argument: Any)
             os.dup2(source, target)
         for descriptor in (null, printing):
             os.close(descriptor)
-        status = work(told, reporting, argument)
+        status = work(instructions, reporting, argument)
     except BaseException:  # noqa: BLE001 (whatever it is, the child ends here)
         import traceback  # noqa: PLC0415 (only needed here)
 

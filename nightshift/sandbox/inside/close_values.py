@@ -52,21 +52,21 @@ def _complex(value: complex, step: int, chance: random.Random) -> complex:
 def _text(value: Any, step: int, chance: random.Random) -> Any:
     """Another letter in one place: the one that lies so many steps further."""
     letters = LETTERS if isinstance(value, str) else LETTERS.encode()
-    place = chance.randrange(max(1, len(value)))
-    old = value[place : place + 1].lower()
+    index = chance.randrange(max(1, len(value)))
+    old = value[index : index + 1].lower()
     at = letters.index(old) if old and old in letters else chance.randrange(len(letters))
     new = (at + chance.choice((-step, step))) % len(letters)
     other = letters[new : new + 1]
-    return value[:place] + (other.upper() if value[place : place + 1].isupper() else other) + value[place + 1 :]
+    return value[:index] + (other.upper() if value[index : index + 1].isupper() else other) + value[index + 1 :]
 
 
 def _items(value: Any, step: int, chance: random.Random) -> list[Any]:
     items = list(value)
     if not items:
         return [step]
-    for place in chance.sample(range(len(items)), len(items)):
-        if (other := _change_value(items[place], step, chance)) is not items[place]:
-            return [*items[:place], other, *items[place + 1 :]]
+    for index in chance.sample(range(len(items)), len(items)):
+        if (other := _change_value(items[index], step, chance)) is not items[index]:
+            return [*items[:index], other, *items[index + 1 :]]
     return items
 
 

@@ -32,21 +32,21 @@ Stamps = dict[str, tuple[int, int]]
 
 def run(job: Job, libraries: Sequence[str]) -> dict[str, Any]:
     """Run the job's command; returns what `watch` does."""
-    env, told = _env(job, libraries), job["session"]["recorder"]
+    env, settings = _env(job, libraries), job["session"]["recorder"]
     if job["node"] is None:
         pipe = channel.Pipe()
     else:
         from . import node  # noqa: PLC0415 (only where it is needed)
 
-        pipe = node.Channel(job, told["secret"])
+        pipe = node.Channel(job, settings["secret"])
         env = pipe.variables(env)
-    child = Child(become, (job["command"], env, {**told, "path": pipe.path}))
+    child = Child(become, (job["command"], env, {**settings, "path": pipe.path}))
     pipe.attach(child)
-    found = watch(child, job)
+    outcome = watch(child, job)
     pipe.close()
     if job["node"] is None:
-        return found
-    return {**found, "events": node.events_of_command(found["events"], told["secret"], job)}
+        return outcome
+    return {**outcome, "events": node.events_of_command(outcome["events"], settings["secret"], job)}
 
 
 def watch(child: Child, job: Job) -> dict[str, Any]:
@@ -57,12 +57,12 @@ def watch(child: Child, job: Job) -> dict[str, Any]:
     """
     named = _list_named_reports(job["command"])
     before, output = _stamps(named), Ends(PRINTED)
-    found = child.watch(job, output=output)
+    outcome = child.watch(job, output=output)
     head, tail = (end.decode("utf-8", "replace") for end in output.ends)
-    found["output"] = {"": (head + tail)[-LAST:]}
-    found["printed"] = [head, tail, output.left_out]
-    found["reports"] = list(_texts(stamps for stamps in _stamps(named).items() if before.get(stamps[0]) != stamps[1]))
-    return found
+    outcome["output"] = {"": (head + tail)[-LAST:]}
+    outcome["printed"] = [head, tail, output.left_out]
+    outcome["reports"] = list(_texts(stamps for stamps in _stamps(named).items() if before.get(stamps[0]) != stamps[1]))
+    return outcome
 
 
 def _env(job: Job, libraries: Sequence[str]) -> dict[str, str]:
@@ -78,8 +78,8 @@ def _env(job: Job, libraries: Sequence[str]) -> dict[str, str]:
 
 def become(_instructions: int, events: int, argument: tuple[Sequence[str], dict[str, str], dict[str, Any]]) -> NoReturn:
     """In the child: any command at all, which may start pytest somewhere below."""
-    argv, env, told = argument
-    os.execvpe(argv[0], list(argv), channel.environment(events, told, env))  # noqa: S606 (argv of the owner's, no shell)
+    argv, env, settings = argument
+    os.execvpe(argv[0], list(argv), channel.environment(events, settings, env))  # noqa: S606 (argv of the owner's, no shell)
 
 
 def _list_named_reports(argv: Sequence[str]) -> list[str]:
@@ -90,15 +90,15 @@ def _list_named_reports(argv: Sequence[str]) -> list[str]:
 
 def _stamps(named: Sequence[str]) -> Stamps:
     """Path to size and time of change of all that may be a report; this time cannot be set."""
-    found = Stamps()
+    stamps = Stamps()
     for path in (*named, *_walk()):
         try:
             status = os.stat(path, follow_symlinks=False)
         except (OSError, ValueError):
             continue
         if stat.S_ISREG(status.st_mode):
-            found[os.path.normpath(path)] = status.st_size, status.st_ctime_ns
-    return found
+            stamps[os.path.normpath(path)] = status.st_size, status.st_ctime_ns
+    return stamps
 
 
 def _walk() -> Iterator[str]:

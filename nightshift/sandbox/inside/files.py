@@ -51,43 +51,43 @@ def unpack(job: dict[str, Any], source: IO[bytes]) -> None:
     write(contents(job, source), job.get("fixed", ()), job.get("gone", ()))
     for path in job.get("programs", ()):
         os.chmod(path, SCRIPT)
-    made = {""}
+    folders = {""}
     for path, target in job.get("links", ()):
         if not os.path.lexists(path):
             folder = os.path.dirname(path)
-            if folder not in made:
+            if folder not in folders:
                 os.makedirs(folder, exist_ok=True)
-                made.add(folder)
+                folders.add(folder)
             os.symlink(target, path)
 
 
-def write(found: Iterable[tuple[str, bytes]], fixed: Collection[str], gone: Collection[str] = ()) -> None:
+def write(files: Iterable[tuple[str, bytes]], fixed: Collection[str], gone: Collection[str] = ()) -> None:
     """Write files below the working folder, over what lies there.
 
     Args:
-        found: path and bytes.
+        files: path and bytes.
         fixed: the files that are read-only, which may be among those that lie there.
         gone: the files that are removed first, and with them the folders that have no others.
     """
-    made = {""}
+    folders = {""}
     os.umask(0o022)
     for path in gone:
         os.unlink(path)
     for folder in sorted({folder for path in gone for folder in above(path)}, reverse=True):
         if not os.listdir(folder):
             os.rmdir(folder)
-    for path, content in found:
-        put(path, content, made)
+    for path, content in files:
+        put(path, content, folders)
     for path in fixed:
         os.chmod(path, FIXED)
 
 
-def put(path: str, content: bytes, made: set[str]) -> None:
-    """Write one new file; `made` are the folders that are there."""
+def put(path: str, content: bytes, folders: set[str]) -> None:
+    """Write one new file; `folders` are those that are there."""
     folder = os.path.dirname(path)
-    if folder not in made:
+    if folder not in folders:
         os.makedirs(folder, exist_ok=True)
-        made.add(folder)
+        folders.add(folder)
     mode = SCRIPT if content[:2] == b"#!" else PLAIN
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     while content:
@@ -130,27 +130,27 @@ class Watch:
         """The paths that were written, replaced, moved or changed otherwise; call it when nothing runs any more."""
         if self._before is not None:  # empty where nothing is watched
             return sorted({self._folders.get(p, p) for p, before in self._before.items() if stamp(p) != before})
-        found = set[str]()
+        paths = set[str]()
         while True:
             try:
                 events = os.read(self._descriptor, 1 << 16)
             except BlockingIOError:
-                return sorted(found)
+                return sorted(paths)
             while events:
                 number, mask, _, length = EVENT.unpack_from(events)
-                found |= set(self._names.values()) if mask & OVERFLOW else {self._names[number]}
+                paths |= set(self._names.values()) if mask & OVERFLOW else {self._names[number]}
                 events = events[EVENT.size + length :]
 
 
 def stamp(path: str) -> tuple[int, ...]:
     """A value that differs after any change of a file or folder; empty where there is none."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return ()
-    return found.st_dev, found.st_ino, found.st_mode, found.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_mode, status.st_ctime_ns
 
 
 def above(path: str) -> list[str]:
     """The folders above a path, without the root."""
-    return [path[:place] for place, char in enumerate(path) if char == "/"]
+    return [path[:index] for index, char in enumerate(path) if char == "/"]

@@ -64,7 +64,7 @@ def in_large_pages():
         mapped = [line.split() for line in file]
     for span, rights, _, _, inode, *_ in mapped:
         if rights == "rw-p" and inode == "0":  # no file's
-            start, end = (int(place, 16) for place in span.split("-"))
+            start, end = (int(address, 16) for address in span.split("-"))
             madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), COLLAPSE)
 
 

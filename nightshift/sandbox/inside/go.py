@@ -17,14 +17,14 @@ def work_folder() -> str:
     return os.path.join(os.environ.get("TMPDIR", "/tmp"), f"go{secrets.token_hex(4)}")  # noqa: S108 (the job's own)
 
 
-def environment(told: dict[str, Any], work: str) -> dict[str, str]:
+def environment(settings: dict[str, Any], work: str) -> dict[str, str]:
     """The environment variables of a build that keeps what it makes in a new folder."""
-    place = next(place for place in told["places"] if os.path.isdir(place["cache"]))
+    toolchain = next(toolchain for toolchain in settings["places"] if os.path.isdir(toolchain["cache"]))
     env = {name: os.environ[name] for name in KEPT if name in os.environ}
-    path = os.pathsep.join((os.path.dirname(place["path"]), os.environ.get("PATH", "/usr/bin:/bin")))
-    cache = _link_builds(place["cache"], os.path.join(work, "cache"))
-    own = {"GOROOT": place["root"], "GOFLAGS": "-json", "GOCACHE": cache, "GOTMPDIR": work}
-    return {**env, **told["env"], "PATH": path, **own}
+    path = os.pathsep.join((os.path.dirname(toolchain["path"]), os.environ.get("PATH", "/usr/bin:/bin")))
+    cache = _link_builds(toolchain["cache"], os.path.join(work, "cache"))
+    own = {"GOROOT": toolchain["root"], "GOFLAGS": "-json", "GOCACHE": cache, "GOTMPDIR": work}
+    return {**env, **settings["env"], "PATH": path, **own}
 
 
 def _link_builds(built: str, cache: str) -> str:

@@ -62,8 +62,8 @@ def _restrict_rights(handled: int, allowed: Iterable[tuple[str, int]]) -> bool:
 def _is_allowed(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> bool:
     """Allow something beneath a path; false where the kernel does not take it."""
     beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    kept = rights if os.path.isdir(path) else rights & OF_FILES  # noqa: PTH112 (pathlib is slow to import)
-    taken: bool = libc.syscall(ADD_RULE, ruleset, BENEATH, struct.pack("=Qi", kept, beneath), 0) == 0
+    path_rights = rights if os.path.isdir(path) else rights & OF_FILES  # noqa: PTH112 (pathlib is slow to import)
+    taken: bool = libc.syscall(ADD_RULE, ruleset, BENEATH, struct.pack("=Qi", path_rights, beneath), 0) == 0
     os.close(beneath)
     return taken
 

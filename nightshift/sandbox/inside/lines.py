@@ -28,13 +28,13 @@ class Lines:
 
     def is_test(self, name):
         """Tell whether a file is one of tests or of what they use, by its path."""
-        found = self._tests.get(name)
-        if found is None:
+        is_test_file = self._tests.get(name)
+        if is_test_file is None:
             base, own = os.path.basename(name), name[len(self._root) - 1 :]  # noqa: PTH119 (pathlib is slow to import)
             by_name = base.startswith(("test_", "conftest")) or base.endswith("_test.py")
             inside = name.startswith(self._root) and (by_name or any(folder in own for folder in FOLDERS))
-            found = self._tests[name] = inside
-        return found
+            is_test_file = self._tests[name] = inside
+        return is_test_file
 
     def begin(self, name):
         """Record from here on; `name` is the file of the test that is called."""

@@ -141,8 +141,8 @@ def overlay(libc, layers):
     upper, scratch = f"{WORK}/upper", f"{WORK}/scratch"
     for folder in (upper, scratch):
         os.mkdir(folder, 0o755)  # noqa: PTH102 (pathlib is slow to import)
-    told = f"userxattr,lowerdir={':'.join(reversed(layers))},upperdir={upper},workdir={scratch}"
-    check(libc.mount(b"overlay", WORK.encode(), b"overlay", NOSUID | NODEV, told.encode()))
+    options = f"userxattr,lowerdir={':'.join(reversed(layers))},upperdir={upper},workdir={scratch}"
+    check(libc.mount(b"overlay", WORK.encode(), b"overlay", NOSUID | NODEV, options.encode()))
 
 
 def overlays():

@@ -19,7 +19,7 @@ from .child import Child
 from .segments import KEPT as KEPT_OUTPUT
 
 Job = dict[str, Any]
-Found = dict[str, Any]
+Outcome = dict[str, Any]
 
 FORGED = "not from the recorder"
 OUT_OF_MEMORY = "out of memory"
@@ -46,7 +46,7 @@ class Channel(Pipe):
     def __init__(self, job: Job, secret: str, token: str = "") -> None:
         super().__init__()
         self._node = job["node"]
-        self._told = f"{secret} {self.path} {token}"
+        self._message = f"{secret} {self.path} {token}"
 
     def variables(self, environ: Mapping[str, str]) -> dict[str, str]:
         """The environment variables of a run, by which processes of Node.js find their reporter."""
@@ -59,13 +59,13 @@ class Channel(Pipe):
             **environ,
             "NODE_OPTIONS": " ".join((own, *words)).strip(),
             "NIGHTSHIFT_NODE_OPTIONS": own,
-            "NIGHTSHIFT_REPORT": self._told,
+            "NIGHTSHIFT_REPORT": self._message,
             "PATH": path,
             "npm_config_update_notifier": "false",
         }
 
 
-def suite(job: Job) -> Found:
+def suite(job: Job) -> Outcome:
     """Run the files of a job; returns what `Child.watch` does for a session of pytest."""
     total, left = Total(job), job
     for words, folder in _runs(job):
@@ -73,10 +73,10 @@ def suite(job: Job) -> Found:
         channel = Channel(job, secret, job["token"])
         child = Child(become, (words, channel.variables(os.environ), folder))
         channel.attach(child)
-        found = child.watch(left)
+        outcome = child.watch(left)
         channel.close()
-        left = less(left, found)
-        total.take(found, secret)
+        left = less(left, outcome)
+        total.take(outcome, secret)
         if total.stopped:
             break
     return total.answer(total.stopped or "exited")
@@ -109,23 +109,23 @@ def _runs(job: Job) -> Iterator[tuple[list[str], str]]:
 
 def _program(folder: str, name: str) -> str:
     """The program of a package that a folder may use, as Node.js looks for packages; its name where there is none."""
-    while not os.path.exists(found := os.path.join(folder, "node_modules", ".bin", name)):
+    while not os.path.exists(program := os.path.join(folder, "node_modules", ".bin", name)):
         if folder == os.path.dirname(folder):
             return name
         folder = os.path.dirname(folder)
-    return os.path.realpath(found)
+    return os.path.realpath(program)
 
 
-def become(_told: int, _reporting: int, argument: tuple[Sequence[str], Mapping[str, str], str]) -> NoReturn:
+def become(_instructions: int, _reporting: int, argument: tuple[Sequence[str], Mapping[str, str], str]) -> NoReturn:
     """In a forked child: turn into a program."""
     words, variables, folder = argument
     os.chdir(folder)
     os.execvpe(words[0], list(words), dict(variables))  # noqa: S606 (no shell is wanted)
 
 
-def less(job: Job, found: Found) -> Job:
+def less(job: Job, outcome: Outcome) -> Job:
     """A job with the time that is left of its own after a run."""
-    used = {"wall_s": found["duration_s"], "cpu_s": found["cpu_s"]}
+    used = {"wall_s": outcome["duration_s"], "cpu_s": outcome["cpu_s"]}
     return {**job, **{name: max(0.0, job[name] - seconds) for name, seconds in used.items()}}
 
 
@@ -248,10 +248,10 @@ def _name(titles: Sequence[str]) -> str:
 
 def _read_thrown(printed: str, status: str) -> dict[str, Any]:
     """Read from the output of Node.js how a file ended."""
-    found = _THROWN.search(printed)
-    if found is None or status.startswith("SIG"):
+    match = _THROWN.search(printed)
+    if match is None or status.startswith("SIG"):
         return {"message": f"Node.js ended by itself ({status}): {printed.strip()[-1000:]}", "isCheck": False}
-    name, code, message = found.groups()
+    name, code, message = match.groups()
     is_check = name == "AssertionError"
     return {"name": name, "code": code, "message": message.strip(), "stack": printed, "isCheck": is_check}
 
@@ -269,22 +269,22 @@ class Total:
         self._duration_s = self._cpu_s = 0.0
         self._limit, self.stopped = "", ""
 
-    def take(self, found: Found, secret: str) -> None:
+    def take(self, outcome: Outcome, secret: str) -> None:
         """Add what one process did."""
-        output = {os.path.relpath(name) if name else "": text for name, text in found["output"].items()}
-        report = Report(found["events"], secret, self._node, output)
-        if found["ended"] != "exited":
-            self.stopped = found["ended"]
-        elif OUT_OF_MEMORY in "".join(output.values()) and found["exit"]:
+        output = {os.path.relpath(name) if name else "": text for name, text in outcome["output"].items()}
+        report = Report(outcome["events"], secret, self._node, output)
+        if outcome["ended"] != "exited":
+            self.stopped = outcome["ended"]
+        elif OUT_OF_MEMORY in "".join(output.values()) and outcome["exit"]:
             self.stopped = "memory"
         elif not report.has_ended:
             self.stopped = "exited"
-        self._exit = self._exit or found["exit"]
+        self._exit = self._exit or outcome["exit"]
         self._lines += report.lines
         self._changed |= report.changed
-        self._duration_s += found["duration_s"]
-        self._cpu_s += found["cpu_s"]
-        self._limit = found["limit"]
+        self._duration_s += outcome["duration_s"]
+        self._cpu_s += outcome["cpu_s"]
+        self._limit = outcome["limit"]
         self._keep("", output.get("", ""))
         for nodeid in sorted(report.failed):
             self._keep(nodeid, output.get(nodeid.partition("::")[0], ""))
@@ -294,7 +294,7 @@ class Total:
             self._output[name] = self._output.get(name, "") + text
             self._left -= len(text)
 
-    def answer(self, how: str) -> Found:
+    def answer(self, how: str) -> Outcome:
         """The whole run; its report has an end only if that of every process had one."""
         if not self.stopped:
             self._lines.append(json.dumps({"e": "finish", "exit": self._exit, "changed": sorted(self._changed)}))

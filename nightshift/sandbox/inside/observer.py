@@ -17,16 +17,16 @@ class Observer:
 
     Args:
         channel: takes the events.
-        told: `preload` (modules that are imported first), `traced` (whether the lines of test files are recorded).
+        settings: `preload` (modules that are imported first), `traced` (whether the lines of test files are recorded).
     """
 
-    def __init__(self, channel, told):
+    def __init__(self, channel, settings):
         self._channel, self._root = channel, os.getcwd() + os.sep
-        self._read, self._lines = {}, lines.Lines(self._root, traced=told["traced"])
-        for name in told["preload"]:
+        self._read, self._lines = {}, lines.Lines(self._root, traced=settings["traced"])
+        for name in settings["preload"]:
             with contextlib.suppress(ImportError):
                 __import__(name)
-        if "hypothesis" in told["preload"]:
+        if "hypothesis" in settings["preload"]:
             steady_hypothesis()
         self._seal = seal.take()
         self._usual = {*self._seal.changed()}  # by plugins, which are there by now

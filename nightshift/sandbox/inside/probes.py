@@ -17,11 +17,11 @@ KNOWN = {
 
 def main():
     """Run the probe that is named on the command line."""
-    told = json.load(sys.stdin)
-    {"look": look, "memory": memory, "forks": forks}[sys.argv[2]](told)
+    settings = json.load(sys.stdin)
+    {"look": look, "memory": memory, "forks": forks}[sys.argv[2]](settings)
 
 
-def look(told):
+def look(settings):
     """Print probe to (control worked, what was reached)."""
     probes = {
         "network": network,
@@ -30,16 +30,16 @@ def look(told):
         "environment": environment,
         "kernel settings": kernel_settings,
     }
-    print(json.dumps({name: probe(told) for name, probe in probes.items()}))
+    print(json.dumps({name: probe(settings) for name, probe in probes.items()}))
 
 
-def network(told):
+def network(settings):
     """Reach a port of the host; the control is a port of our own."""
     with socket.socket() as own:
         own.bind(("127.0.0.1", 0))
         own.listen()
         control = reaches(own.getsockname()[1])
-    escapes = ["a port of the host can be reached"] if reaches(told["port"]) else []
+    escapes = ["a port of the host can be reached"] if reaches(settings["port"]) else []
     try:
         socket.socket(VSOCK, socket.SOCK_STREAM).close()
         escapes.append("sockets to the machine's host can be made")
@@ -57,23 +57,23 @@ def reaches(port):
         return False
 
 
-def home(told):
+def home(settings):
     """Read a file of the host's, see what lies in the daemon's home; the control is a file of our own."""
     Path("control").write_bytes(b"x")
-    seen = [path for path in told["home"] if os.path.isfile(path)]  # noqa: PTH113 (Path raises where it may not look)
+    seen = [path for path in settings["home"] if os.path.isfile(path)]  # noqa: PTH113 (Path raises where it may not look)
     escapes = [f"{len(seen)} files of the home can be seen"] if seen else []
-    escapes += ["a file of the host can be read"] if read(told["file"]) else []
+    escapes += ["a file of the host can be read"] if read(settings["file"]) else []
     return read("control") == b"x", escapes
 
 
-def processes(told):
+def processes(settings):
     """See the daemon among the processes; the control is this process."""
     lines = [read(f"/proc/{pid}/cmdline") for pid in pids()]
-    found = any(hashlib.sha256(line).hexdigest() == told["cmdline"] for line in lines)
-    return read("/proc/self/cmdline") in lines, ["the daemon's process can be seen"] if found else []
+    is_visible = any(hashlib.sha256(line).hexdigest() == settings["cmdline"] for line in lines)
+    return read("/proc/self/cmdline") in lines, ["the daemon's process can be seen"] if is_visible else []
 
 
-def environment(_told):
+def environment(_settings):
     """Find variables that are not the sandbox's own in any environment; the control is PATH in ours."""
     blobs = [read(f"/proc/{pid}/environ") for pid in pids()]
     names = {entry.partition(b"=")[0].decode("utf-8", "replace") for blob in blobs for entry in blob.split(b"\0")}
@@ -81,7 +81,7 @@ def environment(_told):
     return "PATH" in names, [f"variables of the host's can be read: {', '.join(strange[:5])}"] if strange else []
 
 
-def kernel_settings(_told):
+def kernel_settings(_settings):
     """Open kernel settings for writing, without writing; the control is reading them."""
     escapes = []
     for path in ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger"):
@@ -93,21 +93,21 @@ def kernel_settings(_told):
     return bool(read("/proc/sys/kernel/core_pattern")), escapes
 
 
-def memory(told):
+def memory(settings):
     """Use more memory than allowed; the control is a little."""
     print("control", len(bytearray(8 << 20)) >> 20, flush=True)
     try:
-        held = bytearray(told["mb"] << 20)
+        held = bytearray(settings["mb"] << 20)
         print("used", len(held) >> 20)
     except MemoryError:
         print("refused")
 
 
-def forks(told):
+def forks(settings):
     """Start more processes than allowed and print how many there were."""
     children = []
     try:
-        for _ in range(told["count"]):
+        for _ in range(settings["count"]):
             child = os.fork()
             if child == 0:
                 time.sleep(5)

@@ -52,11 +52,11 @@ class Attached:
 @hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config, parser, args):
     """Begin before a conftest can import tested code."""
-    told = take()
-    if told is None:
+    settings = take()
+    if settings is None:
         return (yield)
-    channel = Channel(told)
-    recorder = Recorder(channel, told, early_config)
+    channel = Channel(settings)
+    recorder = Recorder(channel, settings, early_config)
     early_config.pluginmanager.register(recorder, PLUGIN)
     done = yield
     recorder.drop_options(parser, args)
@@ -67,22 +67,22 @@ def pytest_load_initial_conftests(early_config, parser, args):
 def pytest_xdist_setupnodes(config):
     """Have the processes of pytest-xdist load the recorder; this one runs no tests then."""
     if recorder := config.pluginmanager.get_plugin(PLUGIN):
-        os.environ["PYTEST_ADDOPTS"] = " ".join(filter(None, (OPTIONS, recorder.told["addopts"])))
+        os.environ["PYTEST_ADDOPTS"] = " ".join(filter(None, (OPTIONS, recorder.settings["addopts"])))
 
 
 @hookimpl(optionalhook=True)
 def pytest_configure_node(node):
     """Tell them what it is to record; their reports bring it here."""
     if recorder := node.config.pluginmanager.get_plugin(PLUGIN):
-        node.workerinput["nightshift"] = recorder.told
+        node.workerinput["nightshift"] = recorder.settings
 
 
 def pytest_configure(config):
     """Begin in a process of pytest-xdist."""
-    told = getattr(config, "workerinput", {}).get("nightshift")
-    if told is not None:
-        restore_options(told)
-        config.pluginmanager.register(Recorder(Attached(), told, config), PLUGIN)
+    settings = getattr(config, "workerinput", {}).get("nightshift")
+    if settings is not None:
+        restore_options(settings)
+        config.pluginmanager.register(Recorder(Attached(), settings, config), PLUGIN)
 
 
 class Recorder(Observer, coroutines.Coroutines):
@@ -90,17 +90,17 @@ class Recorder(Observer, coroutines.Coroutines):
 
     Args:
         channel: takes the events.
-        told: `budget` (seconds, and the files that may be left when they are spent), `standing` (files of tests that
-            the repository has), `without` (tests that are not run), `preload` (modules that are imported first),
+        settings: `budget` (seconds, and the files that may be left when they are spent), `standing` (files of tests
+            that the repository has), `without` (tests that are not run), `preload` (modules that are imported first),
             `traced` (whether the lines of test files are recorded).
         config: pytest's.
     """
 
-    def __init__(self, channel, told, config):
-        super().__init__(channel, told)
-        self.told = told
-        self._budget, self._details = Budget(**told["budget"]), DETAILS
-        self._standing, self._without = frozenset(told["standing"]), frozenset(told["without"])
+    def __init__(self, channel, settings, config):
+        super().__init__(channel, settings)
+        self.settings = settings
+        self._budget, self._details = Budget(**settings["budget"]), DETAILS
+        self._standing, self._without = frozenset(settings["standing"]), frozenset(settings["without"])
         self._rows, self._fail, self._output, self._raised = {}, {}, {}, None
         self._marked, self._session = set(), None
         options = config.known_args_namespace
@@ -136,13 +136,13 @@ class Recorder(Observer, coroutines.Coroutines):
     @hookimpl(wrapper=True)
     def pytest_collect_file(self, file_path, parent):
         """Skip a file that a conftest ignores: told of it by name, pytest would run it."""
-        found, config = (yield), parent.config
-        if not found or self._short(str(file_path)) not in self._standing:
-            return found
-        places = [place for place in (file_path, *file_path.parents) if config.rootpath in place.parents]
-        if any(parent.ihook.pytest_ignore_collect(collection_path=place, config=config) for place in places):
+        collectors, config = (yield), parent.config
+        if not collectors or self._short(str(file_path)) not in self._standing:
+            return collectors
+        places = [path for path in (file_path, *file_path.parents) if config.rootpath in path.parents]
+        if any(parent.ihook.pytest_ignore_collect(collection_path=path, config=config) for path in places):
             return [Ignored.from_parent(parent, path=file_path)]
-        return found
+        return collectors
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(self):

@@ -60,15 +60,15 @@ class _Holder:
 
     def __init__(self, prefix, space, kinds):
         self._prefix, self._space = prefix, space
-        found = [(name, value) for name, value in list(space.items()) if isinstance(value, kinds)]
-        self._kept = [(name, value, getattr(_plain(value), "__code__", None)) for name, value in found]
+        functions = [(name, value) for name, value in list(space.items()) if isinstance(value, kinds)]
+        self._originals = [(name, value, getattr(_unwrap(value), "__code__", None)) for name, value in functions]
 
     def changed(self):
         space = self._space
-        for name, value, code in self._kept:
+        for name, value, code in self._originals:
             now = space.get(name)
             is_other = now is not value and not _is_of_a_library(now)
-            if is_other or (code is not None and _plain(value).__code__ is not code):
+            if is_other or (code is not None and _unwrap(value).__code__ is not code):
                 yield f"{self._prefix}.{name}"
 
 
@@ -81,12 +81,12 @@ def _holders(name, module):
 
 def _is_of_a_library(value):
     """Tell whether a function is of an installed library, which may patch by right."""
-    code = getattr(_plain(value), "__code__", None)
+    code = getattr(_unwrap(value), "__code__", None)
     name = code.co_filename if code else ""
     return name.startswith("/") and not name.startswith((os.getcwd() + os.sep, _STANDARD))  # noqa: PTH109 (as above)
 
 
-def _plain(value):
+def _unwrap(value):
     """The function in a value."""
-    plain = getattr(value, "__func__", value)
-    return plain.fget if isinstance(plain, property) else plain
+    function = getattr(value, "__func__", value)
+    return function.fget if isinstance(function, property) else function

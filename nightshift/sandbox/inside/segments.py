@@ -24,7 +24,7 @@ class Segments:
         self._in_name = False
         self._name, self._text, self._length = b"", b"", 0
         self._outside = b""
-        self._found: dict[bytes, bytes] = {}
+        self._outputs: dict[bytes, bytes] = {}
         self._left = KEPT
 
     def __len__(self) -> int:
@@ -45,21 +45,21 @@ class Segments:
             self._enter(data[at : at + NAME])
             self._in_name, at = False, at + NAME
         if not self._in_name:
-            kept = max(at, len(data) - len(self._token) + 1)
-            self._take(data[at:kept])
-            at = kept
+            safe_end = max(at, len(data) - len(self._token) + 1)
+            self._take(data[at:safe_end])
+            at = safe_end
         self._rest = data[at:]
 
-    def kept(self) -> dict[str, str]:
+    def take_outputs(self) -> dict[str, str]:
         """The output by test, and that outside of tests under an empty name; call it once, when all has come."""
         if not self._in_name:
             self._take(self._rest)
         self._left = max(self._left, SEGMENT)  # the test that was running is the one that is asked for
         self._close()
-        found = {b"": self._outside, **self._found}
+        outputs = {b"": self._outside, **self._outputs}
         return {
             name.decode("utf-8", "replace"): text.decode("utf-8", "replace")
-            for name, text in found.items()
+            for name, text in outputs.items()
             if text.strip()
         }
 
@@ -78,5 +78,5 @@ class Segments:
         if not self._name:
             self._outside = (self._outside + self._text)[-SEGMENT:]
         elif self._text.strip() and self._left > 0:
-            self._found[self._name] = self._text
+            self._outputs[self._name] = self._text
             self._left -= len(self._text)

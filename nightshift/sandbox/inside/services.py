@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from .child import CHUNK, Ends, sweep
 
-Told = Mapping[str, Any]
+Service = Mapping[str, Any]
 
 KEPT = 4000
 """Bytes of the beginning and of the end of what a service prints."""
@@ -64,13 +64,13 @@ class _Process:
         """Wait for its end, and tell how it ended."""
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
-    def drain(self, kept: Ends) -> bool:
+    def drain(self, output: Ends) -> bool:
         """Take a piece of what it printed, so that none waits for a reader; false when there will be no more."""
         try:
             data = os.read(self.output, CHUNK)
         except BlockingIOError:
             return True
-        kept.extend(data)
+        output.extend(data)
         return bool(data)
 
     def close(self) -> None:
@@ -88,17 +88,17 @@ class Services:
     """The services of one run.
 
     Args:
-        told: each as `core.code.environments.Service` has it.
+        services: each as `core.code.environments.Service` has it.
     """
 
-    def __init__(self, told: Sequence[Told]) -> None:
-        self._told = told
+    def __init__(self, services: Sequence[Service]) -> None:
+        self._services = services
         self._running: dict[str, tuple[_Process, Ends]] = {}
         self.gone: dict[str, str] = {}
 
     def __bool__(self) -> bool:
         """Tell whether there are any."""
-        return bool(self._told)
+        return bool(self._services)
 
     @property
     def processes(self) -> Collection[int]:
@@ -111,25 +111,25 @@ class Services:
         Raises:
             NotUp: one of them did not come up.
         """
-        for told in self._told:
+        for service in self._services:
             output = Ends(KEPT)
-            if why := ALONE if os.getpid() != 1 else self._start(told, output):
-                raise NotUp({"name": told["name"], "why": why, "output": _text(output)})
+            if why := ALONE if os.getpid() != 1 else self._start(service, output):
+                raise NotUp({"name": service["name"], "why": why, "output": _text(output)})
 
-    def _start(self, told: Told, output: Ends) -> str:
+    def _start(self, service: Service, output: Ends) -> str:
         """Start one; says why that failed."""
-        folder = os.path.join(_place(), told["name"])
+        folder = os.path.join(_name_folder(), service["name"])
         os.makedirs(folder)
-        env = {**os.environ, "DATA": folder, "HOME": folder, "TMPDIR": folder, **told["environment"]}
-        if told["prepare"]:
-            why = _finish(_Process(told["prepare"], folder, env), told["prepare_s"], output)
+        env = {**os.environ, "DATA": folder, "HOME": folder, "TMPDIR": folder, **service["environment"]}
+        if service["prepare"]:
+            why = _finish(_Process(service["prepare"], folder, env), service["prepare_s"], output)
             if why:
                 return f"its preparation {why}"
-        if told["port"] and _answers(told["port"]):
-            return f"port {told['port']} is taken by something else before it is started"
-        process = _Process(told["start"], folder, env)
-        self._running[told["name"]] = process, output
-        return _wait_ready(process, told, _Readiness(told, folder, env, output), output)
+        if service["port"] and _answers(service["port"]):
+            return f"port {service['port']} is taken by something else before it is started"
+        process = _Process(service["start"], folder, env)
+        self._running[service["name"]] = process, output
+        return _wait_ready(process, service, _Readiness(service, folder, env, output), output)
 
     def watched(self) -> Iterable[int]:
         """The descriptors from which `take` is to be called."""
@@ -161,7 +161,7 @@ class Services:
         self._running.clear()
         import shutil  # noqa: PLC0415 (only where there are services)
 
-        shutil.rmtree(_place(), ignore_errors=True)
+        shutil.rmtree(_name_folder(), ignore_errors=True)
 
     def ended(self) -> dict[str, dict[str, str]]:
         """End all; the part of the answer that names those that had ended before."""
@@ -181,7 +181,7 @@ def start(job: dict[str, Any]) -> Services:
     return running
 
 
-def _place() -> str:
+def _name_folder() -> str:
     """The parent of the folders of services."""
     return os.path.join(os.environ.get("TMPDIR", "/tmp"), "services")  # noqa: S108 (the job's own)
 
@@ -222,22 +222,22 @@ def _wait_end(process: _Process, until: float, output: Ends) -> bool:
 class _Readiness:
     """Tells whether a service is ready: by a port, by a command, or by what it has printed."""
 
-    def __init__(self, told: Told, folder: str, env: Mapping[str, str], output: Ends) -> None:
-        self._told, self._folder, self._env, self._output = told, folder, env, output
+    def __init__(self, service: Service, folder: str, env: Mapping[str, str], output: Ends) -> None:
+        self._service, self._folder, self._env, self._output = service, folder, env, output
 
     def is_there(self, until: float) -> bool:
         """Look once; a command has until then."""
-        if self._told["port"]:
-            return _answers(self._told["port"])
-        if self._told["output"]:
-            return any(self._told["output"].encode() in end for end in self._output.ends)
-        asking = _Process(self._told["command"], self._folder, self._env)
+        if self._service["port"]:
+            return _answers(self._service["port"])
+        if self._service["output"]:
+            return any(self._service["output"].encode() in end for end in self._output.ends)
+        asking = _Process(self._service["command"], self._folder, self._env)
         return not _finish(asking, max(LOOK_S, until - time.monotonic()), Ends(KEPT))
 
 
-def _wait_ready(process: _Process, told: Told, readiness: _Readiness, output: Ends) -> str:
+def _wait_ready(process: _Process, service: Service, readiness: _Readiness, output: Ends) -> str:
     """Wait until a service is ready; says why it is not."""
-    until = time.monotonic() + told["start_s"]
+    until = time.monotonic() + service["start_s"]
     while time.monotonic() < until:
         if _wait_end(process, min(until, time.monotonic() + LOOK_S), output):
             process.drain(output)
@@ -246,7 +246,7 @@ def _wait_ready(process: _Process, told: Told, readiness: _Readiness, output: En
             )
         if readiness.is_there(until):
             return ""
-    return f"it was not ready within {told['start_s']:g} s"
+    return f"it was not ready within {service['start_s']:g} s"
 
 
 def _answers(port: int) -> bool:

@@ -46,7 +46,7 @@ def execute(job, source, libraries):
     return answer
 
 
-def run(_told, _reporting, argument):
+def run(_instructions, _reporting, argument):
     """In the child: the shell."""
     command, env = argument
     for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):

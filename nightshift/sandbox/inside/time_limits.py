@@ -72,8 +72,8 @@ class TimeLimits:
 
     def _look(self, now: float) -> None:
         """See what the run used since the last look, and whether it was at work or waited."""
-        found, is_at_work = measure_used()
-        lasted, spent = now - self._last, max(0.0, found - self._before - self._used)
+        used_s, is_at_work = measure_used()
+        lasted, spent = now - self._last, max(0.0, used_s - self._before - self._used)
         self._last, self._used = now, self._used + spent
         if is_at_work or spent > IDLE * lasted + _TICK_S:
             self._busy_at = now
@@ -105,10 +105,10 @@ def _living() -> Iterator[tuple[str, int]]:
     for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
         try:
             with open(f"/proc/{pid}/stat", "rb") as file:
-                found = file.read()
+                status = file.read()
         except (FileNotFoundError, ProcessLookupError):
             continue
-        fields = found[found.rindex(b")") + 2 :].split()
+        fields = status[status.rindex(b")") + 2 :].split()
         if pid != me and (me == 1 or not mine.isdisjoint(map(int, (fields[1], fields[3])))):
             mine.add(pid)
             yield fields[0].decode(), sum(map(int, fields[11:15]))

@@ -39,15 +39,15 @@ def attach():
 
 def _begin():
     """Make the recorder of this process; none where pytest's has taken the channel."""
-    if (told := channel.take()) is not None:
-        _recorders.append(Recorder(channel.Channel(told), told))
+    if (settings := channel.take()) is not None:
+        _recorders.append(Recorder(channel.Channel(settings), settings))
 
 
 class Recorder(Observer):
     """Records what one runner after the other does; one that a test starts is part of that test."""
 
-    def __init__(self, channel_of_run, told):
-        super().__init__(channel_of_run, told)
+    def __init__(self, channel_of_run, settings):
+        super().__init__(channel_of_run, settings)
         self._holders, self._ends, self._is_running = {}, {}, False
 
     def run(self, runner, suite, run):

@@ -81,10 +81,10 @@ class Packer:
         base = next((base for base in BASES if isinstance(value, base)), None)
         if base is None or base is str:
             return None if base is None else str.__str__(value)
-        return self._exact(plain(value, base), base, depth)
+        return self._exact(convert_to_base(value, base), base, depth)
 
 
-def plain(value: Any, base: Any) -> Any:
+def convert_to_base(value: Any, base: Any) -> Any:
     """An object of a derived class as one of its base, without asking the object itself."""
     if base is str:
         return str.__str__(value)

@@ -23,7 +23,7 @@ def environment(
         executable: the interpreter of the repository's own environment; empty without one.
         more: further variables.
     """
-    tree, found = os.getcwd(), {**os.environ, **(more or {})}
+    tree, variables = os.getcwd(), {**os.environ, **(more or {})}
     inside = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100
     own = [os.path.normpath(os.path.join(tree, path)) for path in paths]
     folder = os.path.join(os.environ["HOME"], ".venv")
@@ -31,11 +31,11 @@ def environment(
         programs = os.path.join(folder, "bin")
         os.makedirs(programs)
         _write_programs(programs, executable)
-        path = os.pathsep.join((found.get("PATH", "/usr/bin:/bin"), programs))
-        return {**found, "PATH": path, "PYTHONPATH": os.pathsep.join((*own, inside)), "PWD": tree}
+        path = os.pathsep.join((variables.get("PATH", "/usr/bin:/bin"), programs))
+        return {**variables, "PATH": path, "PYTHONPATH": os.pathsep.join((*own, inside)), "PWD": tree}
     make(folder, (*own, *libraries, inside))
-    path = os.pathsep.join((os.path.join(folder, "bin"), found.get("PATH", "/usr/bin:/bin")))
-    return {**found, "PATH": path, "VIRTUAL_ENV": folder, "PWD": tree}
+    path = os.pathsep.join((os.path.join(folder, "bin"), variables.get("PATH", "/usr/bin:/bin")))
+    return {**variables, "PATH": path, "VIRTUAL_ENV": folder, "PWD": tree}
 
 
 def make(folder: str, shown: Sequence[str]) -> None:

@@ -65,8 +65,10 @@ class Access:
 
 def _same(sent: str, right: str) -> bool:
     """Compare digests: of two texts the time would tell whether they are as long as each other."""
-    one, other = (hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in (sent, right))
-    return hmac.compare_digest(one, other)
+    sent_digest, right_digest = (
+        hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in (sent, right)
+    )
+    return hmac.compare_digest(sent_digest, right_digest)
 
 
 def read_or_make_token(path: Path) -> str:

@@ -82,8 +82,8 @@ async def read_body(scope: Scope, receive: Receive, *, max_bytes: int, wall_s: f
     if body is None:
         return None
     dropped = {b"transfer-encoding", b"content-length"}
-    kept = [(name, value) for name, value in scope["headers"] if name not in dropped]
-    scope["headers"] = [*kept, (b"content-length", str(len(body)).encode())]
+    headers = [(name, value) for name, value in scope["headers"] if name not in dropped]
+    scope["headers"] = [*headers, (b"content-length", str(len(body)).encode())]
     return _replay(body, receive)
 
 

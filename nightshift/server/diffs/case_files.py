@@ -63,10 +63,10 @@ class CaseFiles:
         if (entry := self._entry()) is not None:
             before = self._state_at_start(entry)
             after = State(name=f"commit {entry.commit[:12]}", texts={}, open_tree=self._tree(entry.commit))
-            found = self._diff("task", before, after, only, commit=entry.commit)
-            found = found.model_copy(update={"files": self._with_mutants(found.files, entry, after)})
-            if found.files or not found.note:
-                return found
+            difference = self._diff("task", before, after, only, commit=entry.commit)
+            difference = difference.model_copy(update={"files": self._with_mutants(difference.files, entry, after)})
+            if difference.files or not difference.note:
+                return difference
         rows = self._context.steps.course(self._task.id, self._task.attempt)
         if not rows and self._context.reads.find_pruned(self._task.id) is None:
             return Diff(
@@ -114,8 +114,8 @@ class CaseFiles:
         Raises:
             UnknownStep: there is none.
         """
-        if found := self._context.steps.step(self._task.id, attempt, step_no):
-            return found
+        if step := self._context.steps.step(self._task.id, attempt, step_no):
+            return step
         raise self.missing(f"no finished step {step_no} in attempt {attempt}")
 
     def missing(self, what: str) -> UnknownStep:
@@ -146,10 +146,10 @@ class CaseFiles:
         begins_with = self._task.draft_attempt
         if row.attempt > begins_with > 0 and (left := self._context.steps.last_work(self._task.id, begins_with)):
             return self._state(begin_with_draft(left), name, work.scope)
-        found = self._context.reads.find_fork(self._task.id)
-        source = self._context.steps.work(found[1]) if found else None
-        if found and source:
-            return self._state(begin(source, found[0]), name, work.scope)
+        fork = self._context.reads.find_fork(self._task.id)
+        source = self._context.steps.work(fork[1]) if fork else None
+        if fork and source:
+            return self._state(begin(source, fork[0]), name, work.scope)
         tree = self._tree(work.base, work.scope)
         return State(name=name, texts=dict(self._task.spec.files), open_tree=tree)
 
@@ -173,11 +173,13 @@ class CaseFiles:
         work = self._context.steps.work(rows[-1].work) if rows else None
         if work is None or work.verdict is None or not work.verdict.evidence.mutants:
             return files
-        told = [replace(one, what=short(one.what, self._context.mask)) for one in work.verdict.evidence.mutants]
+        mutants = [
+            replace(mutant, what=short(mutant.what, self._context.mask)) for mutant in work.verdict.evidence.mutants
+        ]
         judged = {path: text.encode("utf-8", "replace") for path, text in work.change.items() if text is not None}
         same = {path for path, raw in judged.items() if after.read(path) == raw}
         return [
-            file.model_copy(update={"mutants": tuple(one for one in told if one.path == file.path in same)})
+            file.model_copy(update={"mutants": tuple(mutant for mutant in mutants if mutant.path == file.path in same)})
             for file in files
         ]
 

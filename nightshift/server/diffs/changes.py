@@ -17,7 +17,7 @@ from nightshift.core.tasks.verdicts import TriedMutant
 from nightshift.server.diffs import hunks, marking
 from nightshift.server.diffs.hunks import Difference, Hunk
 from nightshift.server.diffs.marking import Line
-from nightshift.server.formatting import Mask, whole
+from nightshift.server.formatting import Mask, full_text
 from nightshift.server.schemas import Answer
 
 MOST_FILES = 200
@@ -116,18 +116,18 @@ def compare(before: State, after: State, mask: Mask, *, only: str | None = None)
         only: one path alone, however much the others hold.
     """
     paths = [only] if only is not None else _candidates(before, after)
-    found, lines, coloured = list[FileDiff](), 0, 0
+    diffs, lines, coloured = list[FileDiff](), 0, 0
     pairs = ((path, before.read(path), after.read(path)) for path in paths)
     differing = [(path, old, new) for path, old, new in pairs if old != new]
     for path, old, new in differing[:MOST_FILES]:
         size = len(old or b"") + len(new or b"")
-        plain = only is None and coloured + size > MOST_COLOURED
-        coloured += 0 if plain else size
+        is_uncoloured = only is None and coloured + size > MOST_COLOURED
+        coloured += 0 if is_uncoloured else size
         full = only is None and lines >= MOST_LINES
-        one = _ASK_ALONE if full else _difference(old, new, "" if plain else path, mask)
-        lines += one.size
-        found.append(_file(path, old, new, one, after.tests | before.tests, mask))
-    return found, max(0, len(differing) - MOST_FILES)
+        difference = _ASK_ALONE if full else _difference(old, new, "" if is_uncoloured else path, mask)
+        lines += difference.size
+        diffs.append(_file(path, old, new, difference, after.tests | before.tests, mask))
+    return diffs, max(0, len(differing) - MOST_FILES)
 
 
 def _candidates(before: State, after: State) -> list[str]:
@@ -145,25 +145,25 @@ def _difference(old: bytes | None, new: bytes | None, path: str, mask: Mask) -> 
         return Difference(note=f"binary: {len(sides[0]):,} bytes before, {len(sides[1]):,} after")
     if max(map(len, sides)) > hunks.MOST_CHARS:
         return Difference(note=f"too long to be shown: {len(sides[0]):,} bytes before, {len(sides[1]):,} after")
-    before, after = (whole(side.decode("utf-8", "replace"), mask) for side in sides)
+    before, after = (full_text(side.decode("utf-8", "replace"), mask) for side in sides)
     if before == after:
         return Difference(note="differs only in what is not shown: line ends, or masked secrets")
     return hunks.difference(before, after, path)
 
 
 def _file(
-    path: str, old: bytes | None, new: bytes | None, one: Difference, tests: frozenset[str], mask: Mask
+    path: str, old: bytes | None, new: bytes | None, difference: Difference, tests: frozenset[str], mask: Mask
 ) -> FileDiff:
     status: Literal["added", "changed", "removed"] = "added" if old is None else "removed" if new is None else "changed"
-    counted = bool(one.hunks)
+    counted = bool(difference.hunks)
     return FileDiff.from_values(
-        one,
-        path=whole(path, mask),
+        difference,
+        path=full_text(path, mask),
         status=status,
         test=path in tests,
-        added=one.added if counted else None,
-        removed=one.removed if counted else None,
-        told=one.note,
+        added=difference.added if counted else None,
+        removed=difference.removed if counted else None,
+        told=difference.note,
     )
 
 
@@ -184,6 +184,6 @@ def file_text(path: str, raw: bytes, of: str, mask: Mask) -> FileText:
         note = f"binary: {len(raw):,} bytes"
     elif len(raw) > hunks.MOST_CHARS:
         note = f"too long to be shown: {len(raw):,} bytes"
-    text = "" if note else whole(raw.decode("utf-8", "replace"), mask)
+    text = "" if note else full_text(raw.decode("utf-8", "replace"), mask)
     lines = [] if note else list(marking.lines_of(text, path))
-    return FileText(path=whole(path, mask), of=of, chars=len(text) or len(raw), told=note, lines=lines)
+    return FileText(path=full_text(path, mask), of=of, chars=len(text) or len(raw), told=note, lines=lines)

@@ -125,11 +125,11 @@ class _Known(SequenceMatcher[str]):
 
     def __init__(self, opcodes: list[_Opcode]) -> None:
         super().__init__()
-        self._found = opcodes
+        self._opcodes = opcodes
 
     def get_opcodes(self) -> list[Any]:
         """Return the opcodes that are known already."""
-        return self._found
+        return self._opcodes
 
 
 def _group(opcodes: list[_Opcode]) -> list[list[_Opcode]]:
@@ -161,9 +161,9 @@ _Marks = tuple[list[tuple[int, int]], list[tuple[int, int]]]
 
 
 def _mark(kind: Kind, lines: Sequence[Line], at: int, marks: list[_Marks], number: int, side: int) -> DiffLine:
-    found = marks[number][side] if number < len(marks) else []
+    ranges = marks[number][side] if number < len(marks) else []
     numbers = (at + 1, None) if side == 0 else (None, at + 1)
-    return DiffLine(kind=kind, old=numbers[0], new=numbers[1], parts=marking.cut_at(_at(lines, at), found, "w"))
+    return DiffLine(kind=kind, old=numbers[0], new=numbers[1], parts=marking.cut_at(_at(lines, at), ranges, "w"))
 
 
 def _at(lines: Sequence[Line], at: int) -> Line:

@@ -46,24 +46,24 @@ def language_of(path: str) -> str:
 def lines_of(text: str, path: str) -> Sequence[Line]:
     """The lines of a file, highlighted where its language is known and it is not too long."""
     language = language_of(path)
-    plain = text.split("\n")
-    if not language or len(text) > MOST_CHARS or max(map(len, plain)) > MOST_LINE:
-        return [(("", line),) if line else () for line in plain]
+    lines = text.split("\n")
+    if not language or len(text) > MOST_CHARS or max(map(len, lines)) > MOST_LINE:
+        return [(("", line),) if line else () for line in lines]
     return _highlight(text, language)
 
 
 @lru_cache(maxsize=64)
 def _highlight(text: str, language: str) -> Sequence[Line]:
-    found: list[Line] = []
+    lines: list[Line] = []
     line: list[Piece] = []
     for kind, value in _lexer(language).get_tokens(text):
         for number, part in enumerate(value.split("\n")):
             if number:
-                found.append(tuple(line))
+                lines.append(tuple(line))
                 line = []
             if part:
                 _add(line, _class_of(str(kind)), part)
-    return (*found, tuple(line))
+    return (*lines, tuple(line))
 
 
 def _add(line: list[Piece], kind: str, text: str) -> None:

@@ -141,17 +141,17 @@ def act_on_many(queue: QueueManager, asked: BulkIn) -> BulkDone:
     """Do it, or count in a dry run."""
     if asked.ids is not None:
         ids, more = sorted(set(asked.ids)), None
-        known = queue.statuses(ids)
-        matched, fitting = len(ids), sum(status in FITTING[asked.action] for status in known.values())
+        statuses = queue.statuses(ids)
+        matched, fitting = len(ids), sum(status in FITTING[asked.action] for status in statuses.values())
     else:
         wanted, fits = _filter_of(asked.filter or FilterIn()), FITTING[asked.action]
         meant = fits & (wanted.statuses or fits)
         behind = Place(value=asked.after, task_id=asked.after)
         # Oldest first: retried so, what others depend on comes before them.
-        found = queue.listed(replace(wanted, statuses=meant), _UPWARDS, MAX_AT_ONCE + 1, behind)
-        matched, fitting = found.total(wanted.statuses), found.total(meant) if meant else 0
-        ids = [place.task_id for place in found.places[:MAX_AT_ONCE]] if meant else []
-        more = ids[-1] if meant and len(found.places) > MAX_AT_ONCE else None
+        page = queue.list_tasks(replace(wanted, statuses=meant), _UPWARDS, MAX_AT_ONCE + 1, behind)
+        matched, fitting = page.total(wanted.statuses), page.total(meant) if meant else 0
+        ids = [position.task_id for position in page.places[:MAX_AT_ONCE]] if meant else []
+        more = ids[-1] if meant and len(page.places) > MAX_AT_ONCE else None
     results = [] if asked.dry_run else _act(queue, asked, ids)
     return BulkDone(matched=matched, fitting=fitting, results=results, next_after=None if asked.dry_run else more)
 

@@ -51,7 +51,7 @@ def task_detail(
         iteration_count=task.iterations,
         cause=cause_first(task.reason),
         metadata=shallow(task.spec.metadata),  # older versions took what no answer can hold
-        parent=family.whole,
+        parent=family.parent_id,
         children=[_child(part) for part in family.subtasks],
         reverted_by=reverted_by,
         iterations=_iterations(rows),
@@ -82,8 +82,8 @@ def _iterations(rows: Sequence[IterationRow]) -> list[Iteration]:
     """Return a row for each iteration; steps before the first (iteration 0) are shown as its beginning."""
     before = {row.attempt: row.phases for row in rows if row.iteration == 0}
     begun = {row.attempt for row in rows if row.iteration == 1}
-    found = []
+    iterations = []
     for row in (row for row in rows if row.iteration or row.attempt not in begun):
         phases = (*before.get(row.attempt, ()), *row.phases) if row.iteration == 1 else row.phases
-        found.append(Iteration.from_values(row, phases=phases))
-    return found
+        iterations.append(Iteration.from_values(row, phases=phases))
+    return iterations

@@ -79,7 +79,7 @@ class TasksQuery(Query):
                     {"after": "pages the order by id, downwards; send `cursor` with any other, and not both"}
                 )
             return Place(value=self.after, task_id=self.after)
-        return None if self.cursor is None else _place(self.cursor, order)
+        return None if self.cursor is None else _parse_cursor(self.cursor, order)
 
 
 def list_of_tasks(queue: QueueManager, query: TasksQuery, mask: Callable[[str], str] = str) -> Tasks:
@@ -89,16 +89,16 @@ def list_of_tasks(queue: QueueManager, query: TasksQuery, mask: Callable[[str], 
         BadQuery: its cursor belongs to another list.
     """
     wanted, order = query.filter(), query.sorting()
-    found = queue.listed(wanted, order, query.limit + 1, query.begin())
-    shown = found.places[: query.limit]
-    last = shown[-1] if len(found.places) > len(shown) else None
+    page = queue.list_tasks(wanted, order, query.limit + 1, query.begin())
+    shown = page.places[: query.limit]
+    last = shown[-1] if len(page.places) > len(shown) else None
     return Tasks(
         # One by one: tasks come with their files, megabytes each at worst.
-        tasks=[_mask_summary(_summary(queue, place.task_id), mask) for place in shown],
+        tasks=[_mask_summary(_summary(queue, position.task_id), mask) for position in shown],
         next_after=last.task_id if last and order == Order() else None,
         next=_cursor(last, order) if last else None,
-        total=found.total(wanted.statuses),
-        counts=dict(found.counts),
+        total=page.total(wanted.statuses),
+        counts=dict(page.counts),
     )
 
 
@@ -114,12 +114,12 @@ def _mask_summary(task: TaskSummary, mask: Callable[[str], str]) -> TaskSummary:
     return task.model_copy(update={"description": mask(task.description)})
 
 
-def _cursor(place: Place, order: Order) -> str:
-    text = json.dumps([order.by, order.descending, place.value, place.task_id], separators=(",", ":"))
+def _cursor(position: Place, order: Order) -> str:
+    text = json.dumps([order.by, order.descending, position.value, position.task_id], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).rstrip(b"=").decode()
 
 
-def _place(cursor: str, order: Order) -> Place:
+def _parse_cursor(cursor: str, order: Order) -> Place:
     try:
         padded = cursor.encode() + b"=" * (-len(cursor) % 4)
         by, descending, value, task_id = json.loads(base64.b64decode(padded, b"-_", validate=True))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from nightshift.core.clock import Moment
 from nightshift.core.tasks.states import Phase
 from nightshift.models.live import LiveCall, LiveCalls, LivePart
-from nightshift.server.formatting import Mask, whole
+from nightshift.server.formatting import Mask, full_text
 from nightshift.server.schemas import Answer
 
 PAUSE_S = 0.15
@@ -173,7 +173,7 @@ def _serialise(call: LiveCall, mask: Mask) -> bytes:
 
 
 def _mask_part(part: LivePart, mask: Mask, *, is_open: bool) -> WrittenPart:
-    text = whole(part.text, mask)
+    text = full_text(part.text, mask)
     if is_open and (word := _WORD.match(text[: -LONGEST_WORD - 1 : -1])):  # backwards, for that takes linear time
         text = text[: len(text) - word.end()]
-    return WrittenPart(tool=whole(part.tool, mask), text=text, is_thought=part.is_thought)
+    return WrittenPart(tool=full_text(part.tool, mask), text=text, is_thought=part.is_thought)

@@ -156,11 +156,11 @@ class Stream:
         newest = self._events.newest_id()
         if newest <= cursor:
             return cursor, []
-        found = self._events.after(
+        events = self._events.after(
             cursor, limit=BATCH, level=wanted.level, task_id=wanted.task_id, worker=wanted.worker, kind=wanted.kind
         )
-        last = found[-1].id if found else cursor
-        return (last if len(found) == BATCH else max(last, newest)), [frame_of(event) for event in found]
+        last = events[-1].id if events else cursor
+        return (last if len(events) == BATCH else max(last, newest)), [frame_of(event) for event in events]
 
     async def _rest(self, woken: asyncio.Event, writer: _Writer) -> None:
         """Wait for news; send a heartbeat when nothing was sent for long."""

@@ -149,9 +149,9 @@ def _next(task: TaskDetail, questions: tuple[Question, ...]) -> str:
     return "wait_task returns when it has ended or asks something"
 
 
-def unify(found: Diff) -> str:
+def unify(difference: Diff) -> str:
     """A difference as text, file by file."""
-    return "\n".join(line for file in found.files for line in _file(file))
+    return "\n".join(line for file in difference.files for line in _file(file))
 
 
 def _file(file: FileDiff) -> Iterator[str]:
@@ -166,17 +166,17 @@ def _file(file: FileDiff) -> Iterator[str]:
             yield SIGNS[line.kind] + "".join(text for _, text in line.parts)
 
 
-def difference_of(task_id: int, found: Diff, offset: int) -> Difference:
+def difference_of(task_id: int, difference: Diff, offset: int) -> Difference:
     """A piece of what a task changed, from an offset in characters on."""
-    text = unify(found)
+    text = unify(difference)
     end = offset + MOST_DIFF
-    left_out = f"{found.left_out} more files are not shown" if found.left_out else ""
+    left_out = f"{difference.left_out} more files are not shown" if difference.left_out else ""
     return Difference(
         task_id=task_id,
-        before=found.before,
-        after=found.after,
-        files=tuple(f"{file.status} {file.path}" for file in found.files),
-        note="; ".join(filter(None, [found.note, left_out])),
+        before=difference.before,
+        after=difference.after,
+        files=tuple(f"{file.status} {file.path}" for file in difference.files),
+        note="; ".join(filter(None, [difference.note, left_out])),
         text=text[offset:end],
         more=end if end < len(text) else None,
     )

@@ -136,14 +136,14 @@ class Tools:
         timeout_s: Annotated[float, Field(ge=0, le=LONGEST_WAIT_S, description="at most so long")] = LONGEST_WAIT_S,
     ) -> TaskState:
         """Wait until a task has ended or asks something, or the time is over; then call it again."""
-        until, told, steps = time.monotonic() + timeout_s, "", 0
+        until, last_line, steps = time.monotonic() + timeout_s, "", 0
         while True:
             state = await self._state(task_id)
             if state.ended or state.questions or time.monotonic() >= until:
                 return state
             line = " ".join(filter(None, [str(state.status), state.at, state.tests]))
-            if line != told:
-                told, steps = line, steps + 1
+            if line != last_line:
+                last_line, steps = line, steps + 1
                 await ctx.report_progress(steps, message=line)
             await anyio.sleep(min(LOOK_S, max(0.0, until - time.monotonic())))
 
@@ -189,8 +189,8 @@ class Tools:
         limit: Annotated[int, Field(ge=1, le=50)] = 5,
     ) -> list[Lesson]:
         """Lessons from earlier failures that are nearest to a text in meaning."""
-        found = await self._get(Lessons, "/api/lessons", {"like": text, "limit": limit})
-        return [lesson_of(row) for row in found.lessons]
+        lessons = await self._get(Lessons, "/api/lessons", {"like": text, "limit": limit})
+        return [lesson_of(row) for row in lessons.lessons]
 
     async def answer(
         self, approval_id: ApprovalId, text: Annotated[str, Field(min_length=1, max_length=2000)]
@@ -238,15 +238,15 @@ class Tools:
 
     async def _questions(self, task_id: int | None = None) -> tuple[Question, ...]:
         """List what a task waits for, or all of them."""
-        found = await self._get(Approvals, "/api/approvals", {"open": 1, "task": task_id})
-        return tuple(map(question_of, found.approvals))
+        approvals = await self._get(Approvals, "/api/approvals", {"open": 1, "task": task_id})
+        return tuple(map(question_of, approvals.approvals))
 
     async def newest_report(self) -> str:
         """Read the report of the last checkpoint, in Markdown."""
-        found = await self._get(Reports, "/api/reports", {"limit": 1})
-        if not found.reports:
+        reports = await self._get(Reports, "/api/reports", {"limit": 1})
+        if not reports.reports:
             raise ResourceError("there is no report yet; it is written at a checkpoint")
-        return await self.report(found.reports[0].name)
+        return await self.report(reports.reports[0].name)
 
     async def report(self, name: str) -> str:
         """Read a report by its name, in Markdown."""

@@ -55,8 +55,8 @@ class Assets:
         files[BASE] = _asset(b"".join(files[name].body for name in _PARTS if name in files), ".css")
         self._files: Mapping[str, Asset] = files
         self._imported = dict[str, tuple[str, ...]]()
-        whole = "\n".join(f"{name} {asset.etag}" for name, asset in self._files.items())
-        self._version = f"v-{hashlib.sha256(whole.encode()).hexdigest()[:12]}"
+        listing = "\n".join(f"{name} {asset.etag}" for name, asset in self._files.items())
+        self._version = f"v-{hashlib.sha256(listing.encode()).hexdigest()[:12]}"
 
     def __contains__(self, name: str) -> bool:
         return name in self._files
@@ -76,12 +76,12 @@ class Assets:
         Raises:
             KeyError: one of them does not exist.
         """
-        found, known = [script], {script}
-        for name in found:
-            new = [each for each in self._imports(name) if each not in known]
-            found += new
-            known.update(new)
-        return found
+        all_modules, seen = [script], {script}
+        for name in all_modules:
+            new = [each for each in self._imports(name) if each not in seen]
+            all_modules += new
+            seen.update(new)
+        return all_modules
 
     def _imports(self, name: str) -> tuple[str, ...]:
         """List the modules that a module imports itself; most modules are asked of by every page."""

@@ -33,8 +33,8 @@ def boot_data(context: AppContext, routes: Map, page: Page, where: Mapping[str, 
         UnknownTask, UnknownApproval, UnknownCommit: what the page is about does not exist.
     """
     after = context.events.newest_id()
-    found = {address: _answer(context, routes, address) for address in (each.format(**where) for each in page.preload)}
-    answers = ",".join(f"{json.dumps(address)}:{body}" for address, body in found.items() if body)
+    bodies = {address: _answer(context, routes, address) for address in (each.format(**where) for each in page.preload)}
+    answers = ",".join(f"{json.dumps(address)}:{body}" for address, body in bodies.items() if body)
     about = json.dumps({"name": page.name, "where": dict(where)})
     # A text could end the element, or begin a comment; in JSON such a sign stands in strings alone.
     return f'{{"after":{after},"page":{about},"answers":{{{answers}}}}}'.replace("<", "\\u003c")

@@ -36,8 +36,8 @@ class Pages:
     def call(self, task_id: int, attempt: int, step_no: int, call_no: int) -> Response:
         """Show a model call as plain text: the whole prompt and the whole reply."""
         calls = self._context.steps.calls(task_id, attempt, step_no)
-        if found := next((call for call in calls if call.call_no == call_no), None):
-            return Response(as_text(self._context, found), mimetype="text/plain")
+        if model_call := next((call for call in calls if call.call_no == call_no), None):
+            return Response(as_text(self._context, model_call), mimetype="text/plain")
         if gone := self._context.reads.find_pruned(task_id):
             text = f"The prompts and replies of task {task_id} were pruned on {gone.at:%Y-%m-%d} ({gone.setting}).\n"
             return Response(text, status=410, mimetype="text/plain")

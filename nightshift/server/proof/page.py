@@ -24,7 +24,7 @@ from nightshift.core.tasks.verdicts import Label
 from nightshift.git.manager import GitManager
 from nightshift.queue.manager import QueueManager
 from nightshift.server.diffs.changes import FileDiff, State, compare
-from nightshift.server.formatting import Mask, whole
+from nightshift.server.formatting import Mask, full_text
 from nightshift.server.proof.recipe import recipe
 from nightshift.storage.db.state_store import Commit
 
@@ -88,7 +88,7 @@ def proof_of(git: GitManager, subject: Subject, mask: Mask) -> Proof:
         raise NoEvidence(f"the note of commit {commit[:12]} was written for another commit, and proves nothing of it")
     if draft_of(facts.message) or note.evidence.label not in WORTH:
         raise NoEvidence(f"commit {commit[:12]} is a draft, which did not pass, so there is nothing to prove")
-    shown = partial(whole, mask=_without_folders(mask, Path(subject.repo)))
+    shown = partial(full_text, mask=_without_folders(mask, Path(subject.repo)))
     trees = (git.tree(subject.repo, note.base), git.tree(subject.repo, commit))
     html = _template().render(_values(facts, note, text, trees, subject.task, shown))
     return Proof(name=f"proof-{commit[:12]}.html", html=html)
@@ -122,22 +122,22 @@ def _differences(note: Note, trees: tuple[Tree, Tree], shown: Callable[[str], st
     base, tree = trees
     before = State(name=note.base, texts={}, tests=own, open_tree=lambda: base)
     after = State(name=note.commit, texts={}, tests=own, open_tree=lambda: tree)
-    found, left_out = compare(before, after, shown)
+    differences, left_out = compare(before, after, shown)
     if fault := before.fault or after.fault:
         raise GitError(fault)
     if left_out:
         raise GitError(f"the commit changes {left_out} files more than fit on one page")
-    return found
+    return differences
 
 
 def _without_folders(mask: Mask, repo: Path) -> Mask:
     """Masks secrets, and the folders by which one would know this machine and who sits at it."""
     folders = {str(repo): "(repository)", str(repo.resolve()): "(repository)", str(Path.home()): "~"}
-    known = sorted((each for each in folders if each != "/"), key=len, reverse=True)
+    paths = sorted((each for each in folders if each != "/"), key=len, reverse=True)
 
     def masked(text: str) -> str:
         text = mask(text)
-        for folder in known:
+        for folder in paths:
             text = text.replace(folder, folders[folder])
         return text
 

@@ -26,16 +26,16 @@ routes = Routes()
 @routes.endpoint("GET", "/api/approvals")
 def list_approvals(context: AppContext, query: ApprovalsQuery) -> Approvals:
     """List the questions to the owner, oldest first; the newest 500 at most."""
-    found = context.queue.approvals(open_only=query.open, task_id=query.task)
-    return Approvals(approvals=[_row(context, each) for each in found])
+    rows = context.queue.approvals(open_only=query.open, task_id=query.task)
+    return Approvals(approvals=[_row(context, each) for each in rows])
 
 
 @routes.endpoint("GET", "/api/decisions")
 def list_decisions(context: AppContext, query: DecisionsQuery) -> Decisions:
     """List the owner's decisions on what tasks asked, newest first, page by page."""
-    found = context.queue.decisions(query.limit + 1, query.after)
-    page = found[: query.limit]
-    after = page[-1].id if len(found) > len(page) else None
+    rows = context.queue.decisions(query.limit + 1, query.after)
+    page = rows[: query.limit]
+    after = page[-1].id if len(rows) > len(page) else None
     return Decisions(decisions=[_row(context, each) for each in page], next_after=after)
 
 

@@ -122,15 +122,15 @@ def show_brief(context: AppContext, query: BriefQuery) -> BriefAnswer:
         since, until = context.reads.find_span(Span(query.since), now)
     else:
         since, until = min(query.since, now), now
-    found = context.reads.read_brief(since, until)
-    return brief_answer(found, context.reads.find_read_time(), context.mask)
+    summary = context.reads.read_brief(since, until)
+    return brief_answer(summary, context.reads.find_read_time(), context.mask)
 
 
 @routes.endpoint("GET", "/api/causes")
 def list_causes(context: AppContext, query: CausesQuery) -> Causes:
     """List the causes of failed tasks that were not tried again, the commonest first."""
-    found = causes(context, query)
-    return Causes(**_cause_fields(found, context.mask))
+    common_causes = causes(context, query)
+    return Causes(**_cause_fields(common_causes, context.mask))
 
 
 @routes.endpoint("POST", "/api/causes/{cause_id}/retry")
@@ -149,19 +149,19 @@ def read_brief(context: AppContext, body: ReadIn) -> ReadUpTo:
     return ReadUpTo(read_at=body.until, before=before)
 
 
-def brief_answer(found: Brief, read_at: Moment | None, mask: Mask) -> BriefAnswer:
+def brief_answer(summary: Brief, read_at: Moment | None, mask: Mask) -> BriefAnswer:
     """The brief as the API shows it."""
     parts = [
-        BriefPart(topic=part.topic, text=part.text, address=_address(part.topic, found))
-        for part in brief.parts_of(found.figures)
+        BriefPart(topic=part.topic, text=part.text, address=_address(part.topic, summary))
+        for part in brief.parts_of(summary.figures)
     ]
     return BriefAnswer.from_values(
-        found,
-        found.figures,
-        found.figures.spent,
+        summary,
+        summary.figures,
+        summary.figures.spent,
         read_at=read_at,
         parts=parts,
-        **_cause_fields(found.causes, mask),
+        **_cause_fields(summary.causes, mask),
     )
 
 
@@ -188,8 +188,8 @@ def cause_row(cause: Cause, mask: Mask) -> CauseRow:
     return CauseRow.from_values(cause, title=short(cause.title, mask), count=len(cause.tasks), tasks=tasks)
 
 
-def _address(topic: Topic, found: Brief) -> str:
-    span = {"since": to_text(found.since), "until": to_text(found.until)}
+def _address(topic: Topic, summary: Brief) -> str:
+    span = {"since": to_text(summary.since), "until": to_text(summary.until)}
     match topic:
         case Topic.LANDED:
             return f"/review?{urlencode({'integrated': '1', **span})}"

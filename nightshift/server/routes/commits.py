@@ -100,9 +100,9 @@ def review_commits(context: AppContext, body: ReviewIn) -> Reviewed:
 @routes.endpoint("GET", "/api/commit/{commit}/proof", media="text/html")
 def download_proof(context: AppContext, commit: str) -> Response:
     """Download the proof of a commit, as one HTML file that needs nothing else; `commit` is the beginning of its id."""
-    found = context.proof(_reviewing(context).entry(commit))
-    headers = {"Content-Disposition": f'attachment; filename="{found.name}"'}
-    return Response(found.html, headers=headers, mimetype="text/html")
+    proof = context.proof(_reviewing(context).entry(commit))
+    headers = {"Content-Disposition": f'attachment; filename="{proof.name}"'}
+    return Response(proof.html, headers=headers, mimetype="text/html")
 
 
 @routes.endpoint("GET", "/api/commit/{commit}/verification")

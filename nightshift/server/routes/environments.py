@@ -41,12 +41,12 @@ def list_environments(context: AppContext) -> KeptEnvironments:
     """List the environments that were made of what repositories declare."""
     rows = [
         EnvironmentRow.from_values(
-            one,
-            sources=[printable(path) for path in one.sources],
-            packages={printable(name): printable(version) for name, version in one.packages.items()},
-            remarks=[printable(remark) for remark in one.remarks],
-            services=list(one.services),
+            environment,
+            sources=[printable(path) for path in environment.sources],
+            packages={printable(name): printable(version) for name, version in environment.packages.items()},
+            remarks=[printable(remark) for remark in environment.remarks],
+            services=list(environment.services),
         )
-        for one in context.environments()
+        for environment in context.environments()
     ]
     return KeptEnvironments(environments=rows, size_bytes=sum(row.size_bytes for row in rows))

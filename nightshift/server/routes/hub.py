@@ -72,8 +72,8 @@ def resume_hub(context: AppContext) -> HubPaused:
 def drain_node(context: AppContext, node: str, body: HubDrainIn | None) -> HubDrained:
     """Let a node (its id or name) take nothing new, or with `draining` false take tasks again; what it has goes on."""
     draining = body.draining if body else True
-    found = _hub(context).drain(node, draining=draining)
-    return HubDrained(id=found.id, name=found.name, draining=draining)
+    status = _hub(context).drain(node, draining=draining)
+    return HubDrained(id=status.id, name=status.name, draining=draining)
 
 
 def _hub(context: AppContext) -> Hub:

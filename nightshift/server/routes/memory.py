@@ -45,14 +45,14 @@ def list_lessons(context: AppContext, query: LessonsQuery) -> Lessons:
     conn = context.database.reader()
     if query.like.strip():
         rows = _near(context, query)
-        found, after = len(rows), None
+        count, after = len(rows), None
     else:
         wanted = Wanted(**query.model_dump(include={"kind", "state", "language", "repo", "text"}))
-        keys, found = listing.page(conn, wanted, order=query.order, limit=query.limit, offset=query.offset)
-        rows = [lesson_row(one, context.mask) for one in listing.whole(conn, keys)]
-        after = query.offset + query.limit if query.offset + query.limit < found else None
+        keys, count = listing.page(conn, wanted, order=query.order, limit=query.limit, offset=query.offset)
+        rows = [lesson_row(lesson, context.mask) for lesson in listing.read_all(conn, keys)]
+        after = query.offset + query.limit if query.offset + query.limit < count else None
     languages, repos = listing.places(conn)
-    return Lessons(lessons=rows, found=found, next_offset=after, languages=languages, repos=repos)
+    return Lessons(lessons=rows, found=count, next_offset=after, languages=languages, repos=repos)
 
 
 def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
@@ -60,12 +60,12 @@ def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
     if query.text or query.offset:
         raise BadQuery({"like": "stands alone: leave `text` and `offset` out"})
     conn = context.database.reader()
-    near = {(one.kind, one.item): one.similarity for one in context.memory().search(query.like, MOST_NEAR)}
+    near = {(match.kind, match.item): match.similarity for match in context.memory().search(query.like, MOST_NEAR)}
     return [
-        lesson_row(one, context.mask, nearness=max(0.0, min(1.0, near[one.kind, one.id])))
-        for one in listing.whole(conn, list(near))
-        if query.kind in {None, one.kind} and query.state in {None, one.state}
-        if query.language in {"", one.language} and query.repo in {"", one.repo}
+        lesson_row(lesson, context.mask, nearness=max(0.0, min(1.0, near[lesson.kind, lesson.id])))
+        for lesson in listing.read_all(conn, list(near))
+        if query.kind in {None, lesson.kind} and query.state in {None, lesson.state}
+        if query.language in {"", lesson.language} and query.repo in {"", lesson.repo}
     ][: query.limit]
 
 
@@ -95,14 +95,14 @@ def restore_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
 def show_learning(context: AppContext) -> Learning:
     """Show what the memory holds, and what it is worth: solve rate, iterations and tokens with and without it."""
     conn = context.database.reader()
-    counts, found = listing.states(conn), recall_log.uplift(conn)
+    counts, uplift = listing.states(conn), recall_log.uplift(conn)
     days = listing.count_learned_by_day(conn, context.clock(), DAYS)
     return Learning.from_values(
-        found,
+        uplift,
         embedder=short(context.status().embedder, context.mask),
         failures=_in_use(counts, "failure"),
         patterns=_in_use(counts, "pattern"),
-        solve_rate=uplift_of(found.shown, found.control),
+        solve_rate=uplift_of(uplift.shown, uplift.control),
         learned=[LearnedOn(day=day, lessons=count) for day, count in days],
     )
 
@@ -130,11 +130,11 @@ def import_lessons(context: AppContext, body: LessonsIn) -> exchange.Taken:
 
 
 def _key(name: str) -> Key:
-    found = _ID.fullmatch(name)
-    if found is None:
+    match = _ID.fullmatch(name)
+    if match is None:
         raise UnknownLesson(name)
-    kind: LessonKind = "failure" if found[1] == "failure" else "pattern"
-    return kind, int(found[2])
+    kind: LessonKind = "failure" if match[1] == "failure" else "pattern"
+    return kind, int(match[2])
 
 
 def _check_key(context: AppContext, name: str) -> Key:
@@ -147,14 +147,14 @@ def _check_key(context: AppContext, name: str) -> Key:
 
 def _detail(context: AppContext, key: Key) -> LessonDetail:
     conn = context.database.reader()
-    found = listing.read(conn, *key)
-    if found is None:
+    lesson = listing.read(conn, *key)
+    if lesson is None:
         raise UnknownLesson(f"{key[0]}-{key[1]}")
     uses = [
         LessonUse.from_values(use, description=short(use.description.strip().split("\n")[0], context.mask))
         for use in listing.uses(conn, *key, USES_SHOWN)
     ]
-    return lesson_detail(found, context.mask, uses)
+    return lesson_detail(lesson, context.mask, uses)
 
 
 def _in_use(counts: dict[tuple[LessonKind, State], int], kind: LessonKind) -> InUse:

@@ -44,7 +44,7 @@ class KnownRepositories(Answer):
 @routes.endpoint("GET", "/api/repositories")
 def list_repositories(context: AppContext) -> KnownRepositories:
     """List the repositories that are known here."""
-    return KnownRepositories(repositories=context.repository_settings.known())
+    return KnownRepositories(repositories=context.repository_settings.list_repositories())
 
 
 @routes.endpoint("GET", "/api/repositories/settings")

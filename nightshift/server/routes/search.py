@@ -73,8 +73,8 @@ def _settings(context: AppContext, words: list[str]) -> list[SettingHit]:
         return []
     lower = [word.casefold() for word in words]
     named = [row for row in rows if _holds(f"{row.name} {row.name.replace('_', ' ')}", lower)]
-    told = [row for row in rows if row not in named and _holds(f"{row.name} {row.group} {row.text}", lower)]
-    return [SettingHit(name=row.name, text=row.text, group=row.group) for row in (*named, *told)][:SETTINGS]
+    described_rows = [row for row in rows if row not in named and _holds(f"{row.name} {row.group} {row.text}", lower)]
+    return [SettingHit(name=row.name, text=row.text, group=row.group) for row in (*named, *described_rows)][:SETTINGS]
 
 
 def _holds(text: str, words: list[str]) -> bool:

@@ -49,9 +49,9 @@ def show_task(context: AppContext, task_id: int) -> TaskDetail:
     rows, family = context.steps.iterations(task.id), context.queue.family(task)
     waits_for = context.queue.waits_for(task.id) if task.status is Status.BLOCKED else ()
     draft = context.reads.find_draft(task.id)
-    found = task_detail(task, rows, family, reverted_by, pruned, waits_for)
+    detail = task_detail(task, rows, family, reverted_by, pruned, waits_for)
     has_draft = draft is not None and task.status is Status.FAILED
-    return found.model_copy(update={"draft": draft and draft_of(draft, context.mask), "has_draft": has_draft})
+    return detail.model_copy(update={"draft": draft and draft_of(draft, context.mask), "has_draft": has_draft})
 
 
 @routes.endpoint("GET", "/api/tasks")

@@ -92,8 +92,8 @@ def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
 @routes.endpoint("POST", "/api/task/{task_id}/fork", answers={201: Forked})
 def fork_task(context: AppContext, task_id: int, body: ForkIn | None) -> Reply:
     """Add a task that begins with the files and the plan as they were after a step of this one."""
-    made = _forking(context).fork(task_id, body or ForkIn())
-    return Reply(answer=made, status=201, headers={"Location": f"/api/task/{made.task_id}"})
+    forked = _forking(context).fork(task_id, body or ForkIn())
+    return Reply(answer=forked, status=201, headers={"Location": f"/api/task/{forked.task_id}"})
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/forks", answers={201: Matrix})

@@ -64,7 +64,7 @@ class Repositories(Answer):
 
 def repositories(states: RepositoryStates) -> Repositories:
     """List all repositories."""
-    rows = [_row(state) for state in states.found]
+    rows = [_row(state) for state in states.repositories]
     return Repositories(at=states.at, auto_push=states.auto_push, repositories=rows, more=states.more)
 
 

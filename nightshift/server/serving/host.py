@@ -156,7 +156,7 @@ class Host:
 
         async def route(scope: Scope, receive: Receive, send: Send) -> None:
             method, path = scope["method"], scope["path"]
-            found = any_method.get(path) or native.get((method, path), rest)
-            await (assets if path.startswith(PREFIX) else found)(scope, receive, send)
+            app = any_method.get(path) or native.get((method, path), rest)
+            await (assets if path.startswith(PREFIX) else app)(scope, receive, send)
 
         return route

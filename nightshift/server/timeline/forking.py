@@ -131,12 +131,12 @@ class Forking:
     def _row(self, task: Task, asked: PlaceIn) -> StepRow:
         attempt = asked.attempt or task.attempt
         rows = self._steps.course(task.id, attempt)
-        found = [row for row in rows if asked.step_no in (None, row.step_no)]
-        if not found:
+        steps = [row for row in rows if asked.step_no in (None, row.step_no)]
+        if not steps:
             raise UnknownStep(f"task {task.id} has {self._why_none(task.id, attempt, rows, asked)}")
-        if self._steps.work(found[-1].work) is None:
-            raise UnknownStep(f"the case file of step {found[-1].step_no} of task {task.id} cannot be read any more")
-        return found[-1]
+        if self._steps.work(steps[-1].work) is None:
+            raise UnknownStep(f"the case file of step {steps[-1].step_no} of task {task.id} cannot be read any more")
+        return steps[-1]
 
     def _why_none(self, task_id: int, attempt: int, rows: Sequence[StepRow], asked: PlaceIn) -> str:
         if rows:
@@ -154,8 +154,8 @@ class Forking:
         for label, each in names.items():
             if wanted in {label, each.name, each.model}:
                 return label
-        known = ", ".join(names) or "none"
-        raise InvalidTask({field: f"{wanted!r} is none of the configured backends, which are: {known}"})
+        labels = ", ".join(names) or "none"
+        raise InvalidTask({field: f"{wanted!r} is none of the configured backends, which are: {labels}"})
 
 
 def label_of(model: ModelStatus) -> str:

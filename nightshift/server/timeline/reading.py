@@ -54,19 +54,19 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
     shown = attempt or max([task.attempt, *(each.attempt for each in attempts)], default=0)
     mine = [row for row in rows if row.attempt == shown]
     steps, calls = context.steps.course(task.id, shown), context.steps.calls(task.id, shown)
-    made = reads.count_tool_calls(task.id, shown)
-    found = reads.find_fork(task.id)
+    tool_counts = reads.count_tool_calls(task.id, shown)
+    origin = reads.find_fork(task.id)
     wait_s = context.clarify_wait_s()
     return Timeline(
         task_id=task.id,
         words=_words(context, task),
-        forked_from=ForkRow.from_values(found[0], task_id=task.id) if found else None,
+        forked_from=ForkRow.from_values(origin[0], task_id=task.id) if origin else None,
         forks=[ForkRow.from_values(fork, task_id=task_id) for task_id, fork in reads.list_forks(task.id)],
         attempts=attempts,
         attempt=shown,
-        tries=_tries(mine, timeline_steps(context, steps[-MOST_STEPS:], calls, made)),
+        tries=_tries(mine, timeline_steps(context, steps[-MOST_STEPS:], calls, tool_counts)),
         left_out=max(0, len(steps) - MOST_STEPS),
-        running=_running(context, task, steps, calls, made if shown == task.attempt else {}),
+        running=_running(context, task, steps, calls, tool_counts if shown == task.attempt else {}),
         marks=[
             _mark(event, context) for event in context.events.last(5 * MOST_MARKS, task_id=task.id) if _is_marked(event)
         ][-MOST_MARKS:],
@@ -150,20 +150,22 @@ def _step(context: AppContext, row: StepRow, calls: Sequence[Call], tools: tuple
         tools_failed=tools[1],
         prompt=_prompt(prompts[0]) if prompts else None,
         findings=len(findings),
-        repeats=[short(str(one.get("message", "")), mask) for one in findings if one.get("rule") == REPEATED],
-        lessons=len({str(one) for prompt in prompts for one in _list(prompt.get("lessons"))}),
+        repeats=[
+            short(str(finding.get("message", "")), mask) for finding in findings if finding.get("rule") == REPEATED
+        ],
+        lessons=len({str(lesson) for prompt in prompts for lesson in _list(prompt.get("lessons"))}),
         stuck=short(str(data.get("stuck") or ""), mask),
         fresh=data.get("fresh") is True,
     )
 
 
-def _prompt(one: Mapping[str, Any]) -> PromptBrief:
+def _prompt(prompt: Mapping[str, Any]) -> PromptBrief:
     return PromptBrief(
-        tokens=int(number(one.get("tokens"))),
-        limit=int(number(one.get("limit"))),
-        left_out=int(number(one.get("left_out"))),
-        shortened=len(_list(one.get("shortened"))),
-        omitted=len(_list(one.get("omitted"))),
+        tokens=int(number(prompt.get("tokens"))),
+        limit=int(number(prompt.get("limit"))),
+        left_out=int(number(prompt.get("left_out"))),
+        shortened=len(_list(prompt.get("shortened"))),
+        omitted=len(_list(prompt.get("omitted"))),
     )
 
 
@@ -214,7 +216,7 @@ def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
 
     Of what an earlier version, or a check of a change, showed only the log knows.
     """
-    logged = {(one.attempt, one.kind, one.item): one for one in show_lessons(context, task_id)}
+    logged = {(lesson.attempt, lesson.kind, lesson.item): lesson for lesson in show_lessons(context, task_id)}
     rows = list[RecallRow]()
     for near in context.reads.list_near_lessons(task_id):
         log = logged.pop((near.attempt, near.kind, near.item), None)

@@ -14,7 +14,7 @@ from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import Task
 from nightshift.server.context import AppContext
 from nightshift.server.diffs.case_files import CaseFiles
-from nightshift.server.formatting import Mask, Passage, passage, short, shorten, whole
+from nightshift.server.formatting import Mask, Passage, full_text, passage, short, shorten
 from nightshift.server.schemas import LogLine, log_line
 from nightshift.server.timeline.reading import timeline_steps
 from nightshift.server.timeline.step_answers import (
@@ -66,10 +66,12 @@ class Steps:
         if alone is not None and alone not in {call.call_no for call in calls}:
             raise self._files.missing(f"no call {alone} in step {step_no} of attempt {attempt}")
         shown = [call for call in calls if alone in (None, call.call_no)][:MOST_CALLS]
-        found = self._detail_under_way(attempt, step_no) if row is None else self._detail_of(row, calls)
+        answer = self._detail_under_way(attempt, step_no) if row is None else self._detail_of(row, calls)
         most = TEXT_CHARS if alone is None else ALONE_CHARS
-        told = tool_calls(self._context, [one for one in tools if alone in (None, one.call_no)], calls, most=most)
-        return found.model_copy(update={"calls": self._calls(shown, whole=alone is not None), "tools": told})
+        shown_tools = tool_calls(
+            self._context, [tool for tool in tools if alone in (None, tool.call_no)], calls, most=most
+        )
+        return answer.model_copy(update={"calls": self._calls(shown, is_full=alone is not None), "tools": shown_tools})
 
     def _detail_under_way(self, attempt: int, step_no: int) -> StepDetail:
         nothing = Passage(text="", chars=0, cut=False)
@@ -123,18 +125,20 @@ class Steps:
     def _events(self, row: StepRow) -> Iterator[Event]:
         """Yield the events that were logged while the step ran, and its own line."""
         events = self._context.events
-        found = events.after(events.cursor_at(row.started_at), limit=MOST_LINES, task_id=self._task.id)
-        last = next((event.id for event in found if _ends(event, row)), found[-1].id if found else 0)
-        return (event for event in found if event.id <= last)
+        logged_events = events.after(events.cursor_at(row.started_at), limit=MOST_LINES, task_id=self._task.id)
+        last = next(
+            (event.id for event in logged_events if _ends(event, row)), logged_events[-1].id if logged_events else 0
+        )
+        return (event for event in logged_events if event.id <= last)
 
-    def _calls(self, calls: Sequence[Call], *, whole: bool) -> list[StepCall]:
-        left, most = (ALONE_CHARS, ALONE_CHARS) if whole else (ALL_CHARS, PART_CHARS)
-        found = list[StepCall]()
+    def _calls(self, calls: Sequence[Call], *, is_full: bool) -> list[StepCall]:
+        left, most = (ALONE_CHARS, ALONE_CHARS) if is_full else (ALL_CHARS, PART_CHARS)
+        step_calls = list[StepCall]()
         for call in calls:
             parts = self._parts(call, most) if left > 0 else []
             left -= sum(len(part.said.text) for part in parts)
-            found.append(self._call(call, parts))
-        return found
+            step_calls.append(self._call(call, parts))
+        return step_calls
 
     def _parts(self, call: Call, most: int) -> list[Said]:
         mask = self._context.mask
@@ -166,7 +170,7 @@ def _files(work: AttemptState, earlier: AttemptState | None, mask: Mask) -> list
     then: Mapping[str, str | None] = {**earlier.change, **earlier.own_tests} if earlier else {}
     return [
         StepFile(
-            path=whole(path, mask),
+            path=full_text(path, mask),
             status="removed" if text is None else "written",
             test=path in work.own_tests,
             here=path not in then or then[path] != text,
@@ -185,13 +189,13 @@ def _describe_thought(row: StepRow, work: AttemptState, mask: Mask) -> Reflectio
 def _lessons(work: AttemptState, mask: Mask) -> list[LessonText]:
     return [
         LessonText(
-            kind=short(one.source, mask),
-            item=one.id,
-            text=passage(one.text, mask, 4000),
-            score=one.score,
-            age_days=one.age_s / 86_400,
+            kind=short(lesson.source, mask),
+            item=lesson.id,
+            text=passage(lesson.text, mask, 4000),
+            score=lesson.score,
+            age_days=lesson.age_s / 86_400,
         )
-        for one in work.lessons
+        for lesson in work.lessons
     ]
 
 

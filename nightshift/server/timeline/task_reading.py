@@ -31,17 +31,17 @@ class ShownFinding:
 
 def show_findings(data: Mapping[str, Any], mask: Mask) -> list[ShownFinding]:
     """The findings in the data of a step, as they were reported there."""
-    return [_finding(one, mask) for one in mappings(data, "findings")]
+    return [_finding(finding, mask) for finding in mappings(data, "findings")]
 
 
-def _finding(one: Mapping[str, Any], mask: Mask) -> ShownFinding:
-    path, line = str(one.get("path", "")), one.get("line")
+def _finding(finding: Mapping[str, Any], mask: Mask) -> ShownFinding:
+    path, line = str(finding.get("path", "")), finding.get("line")
     return ShownFinding(
-        severity=short(str(one.get("severity", "")), mask),
-        rule=short(str(one.get("rule", "")), mask),
+        severity=short(str(finding.get("severity", "")), mask),
+        rule=short(str(finding.get("rule", "")), mask),
         place=short(f"{path}:{line}" if isinstance(line, int) and line else path, mask),
-        reason=short(str(one.get("message", "")), mask, 2000),
-        fix=short(str(one.get("fix", "")), mask, 2000),
+        reason=short(str(finding.get("message", "")), mask, 2000),
+        fix=short(str(finding.get("fix", "")), mask, 2000),
     )
 
 
@@ -51,25 +51,25 @@ def show_lessons(context: AppContext, task_id: int) -> list[RecallRow]:
     return [
         RecallRow(
             attempt=event.attempt or 0,
-            kind=short(str(one.get("kind", "")), context.mask),
-            item=int(number(one.get("id"))),
-            about=short(str(one.get("about", "")), context.mask),
+            kind=short(str(lesson.get("kind", "")), context.mask),
+            item=int(number(lesson.get("id"))),
+            about=short(str(lesson.get("about", "")), context.mask),
             arm=Assignment.SHOWN,
-            score=number(one.get("score")),
-            age_days=number(one.get("age_days")),
+            score=number(lesson.get("score")),
+            age_days=number(lesson.get("age_days")),
             iteration=event.iteration,
             phase=event.phase,
             solved=None,
         )
         for event in events
-        for one in mappings(event.data, "lessons")
+        for lesson in mappings(event.data, "lessons")
     ]
 
 
 def mappings(data: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
     """The mappings in a list of stored JSON; nothing where there is none."""
-    found = data.get(name)
-    return (one for one in (found if isinstance(found, list) else []) if isinstance(one, Mapping))
+    values = data.get(name)
+    return (value for value in (values if isinstance(values, list) else []) if isinstance(value, Mapping))
 
 
 def number(value: object) -> float:

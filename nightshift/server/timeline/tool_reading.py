@@ -9,7 +9,7 @@ from typing import Any
 
 from nightshift.server.context import AppContext
 from nightshift.server.diffs.hunks import Hunk, difference
-from nightshift.server.formatting import Mask, passage, short, whole
+from nightshift.server.formatting import Mask, full_text, passage, short
 from nightshift.server.timeline.step_answers import StepToolCall
 from nightshift.storage.db.step_store import Call
 from nightshift.storage.db.tool_store import StoredCall
@@ -38,16 +38,16 @@ def tool_calls(
         most: how much of each text is wanted.
     """
     replies = {call.call_no: call for call in calls}
-    found, left = list[StepToolCall](), max(ALL_CHARS, most)
+    shown_calls, left = list[StepToolCall](), max(ALL_CHARS, most)
     for row in rows[:MOST_CALLS]:
         reply = replies.pop(row.call_no, None)  # its words stand before its first call
         shown = _tool_call(context, row, most if left > 0 else 0, _words(context, reply) if reply else "")
-        left -= len(shown.result.text) + sum(len(one.text) for one in shown.arguments.values())
-        found.append(shown)
-    return found
+        left -= len(shown.result.text) + sum(len(argument.text) for argument in shown.arguments.values())
+        shown_calls.append(shown)
+    return shown_calls
 
 
-def _tool_call(context: AppContext, row: StoredCall, most: int, said: str) -> StepToolCall:
+def _tool_call(context: AppContext, row: StoredCall, most: int, words: str) -> StepToolCall:
     mask, text = context.mask, context.steps.artifact
     arguments = _arguments(text(row.arguments) or "")
     hunks = _hunks(row.name, arguments, mask)
@@ -57,7 +57,7 @@ def _tool_call(context: AppContext, row: StoredCall, most: int, said: str) -> St
         row,
         name=short(row.name, mask),
         brief=short(row.brief, mask),
-        said=said,
+        said=words,
         arguments={short(name, mask): passage(_text(value), mask, most) for name, value in shown},
         hunks=hunks,
         result=passage(text(row.result) or "", mask, most),
@@ -84,7 +84,7 @@ def _hunks(name: str, arguments: Mapping[str, Any], mask: Mask) -> tuple[Hunk, .
     old, new = (arguments.get(each, "") for each in _EDITS[name])
     if not (isinstance(old, str) and isinstance(new, str)) or len(old) + len(new) > EDIT_CHARS:
         return ()
-    return difference(whole(old, mask), whole(new, mask), str(arguments.get("path", ""))).hunks
+    return difference(full_text(old, mask), full_text(new, mask), str(arguments.get("path", ""))).hunks
 
 
 def _words(context: AppContext, call: Call) -> str:

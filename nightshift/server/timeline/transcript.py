@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nightshift.core.tool_text import with_calls
 from nightshift.server.context import AppContext
-from nightshift.server.formatting import whole
+from nightshift.server.formatting import full_text
 from nightshift.storage.db.step_store import Call
 
 Part = tuple[str, str]
@@ -21,4 +21,4 @@ def transcript(context: AppContext, call: Call) -> list[Part]:
 def as_text(context: AppContext, call: Call) -> str:
     """A call in full as plain text, without secrets."""
     mask = context.mask
-    return "\n\n".join(f"===== {role}\n{whole(text, mask)}" for role, text in transcript(context, call))
+    return "\n\n".join(f"===== {role}\n{full_text(text, mask)}" for role, text in transcript(context, call))

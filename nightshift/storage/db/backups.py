@@ -49,8 +49,8 @@ def copy(source: Path, to: Path, *, limit_s: float | None = None) -> None:
     try:
         end = time.monotonic() + limit_s if limit_s is not None else math.inf
         _fill(source, part, end)
-        if found := faults(part, end):
-            raise StoreError(f"{to}: the copy is not sound and is not kept: {found[0]}")
+        if problems := faults(part, end):
+            raise StoreError(f"{to}: the copy is not sound and is not kept: {problems[0]}")
         publish(part, to)
     except TimeoutError:
         raise
@@ -128,8 +128,8 @@ def list_backups(folder: Path, now: datetime) -> list[Path]:
 
     Those that were made after `now` were made under a wrong clock (or it is wrong now), and come last.
     """
-    found = folder.glob("agent_logs-*.sqlite") if folder.is_dir() else ()
-    timed = [(at <= now, path.name, path) for path in found if (at := time_of(path))]
+    paths = folder.glob("agent_logs-*.sqlite") if folder.is_dir() else ()
+    timed = [(at <= now, path.name, path) for path in paths if (at := time_of(path))]
     return [path for _, _, path in sorted(timed, reverse=True)]
 
 

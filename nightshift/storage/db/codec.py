@@ -40,7 +40,7 @@ def _adapter(kind: type[T]) -> TypeAdapter[T]:
 
 def encode(value: object) -> str:
     """Write a value of one of our types, or plain data."""
-    return _write(plain(value))
+    return _write(to_json_value(value))
 
 
 def encode_sparse(value: object) -> str:
@@ -53,7 +53,7 @@ def encode_sparse(value: object) -> str:
 
 def _without_nothing(value: object) -> Plain:
     if not is_dataclass(value):
-        return plain(value)
+        return to_json_value(value)
     items = {field.name: _without_nothing(getattr(value, field.name)) for field in fields(value)}
     return {name: item for name, item in items.items() if item not in (None, [], {})}
 
@@ -90,13 +90,13 @@ def like(text: str) -> str:
     return f"%{escaped}%"
 
 
-def plain(value: object) -> Plain:
+def to_json_value(value: object) -> Plain:
     """The value as JSON knows it; what JSON does not know becomes its text."""
     kind = type(value)
     if value is None or kind is bool or kind is int:
         return cast("Plain", value)
     if isinstance(value, Enum):
-        return plain(value.value)
+        return to_json_value(value.value)
     if isinstance(value, str):
         return value
     if isinstance(value, float):
@@ -104,12 +104,12 @@ def plain(value: object) -> Plain:
     if isinstance(value, datetime):
         return to_text(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
+        return [to_json_value(item) for item in value]
     if (names := _names.get(kind)) is None:
         names = _names[kind] = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
     if not names:
-        return plain(str(value))
+        return to_json_value(str(value))
     values = ((name, getattr(value, name)) for name in names)
-    return {name: None if item is None else plain(item) for name, item in values}
+    return {name: None if item is None else to_json_value(item) for name, item in values}

@@ -154,18 +154,18 @@ class CommitLedger:
 
         def job(conn: Connection) -> list[Commit]:
             rows, workspace = conn.execute(query, (task_id, task_id, ids, ids)).fetchall(), workspace_of(conn)
-            found = [replace(commit_of(row, workspace), reviewed_at=None) for row in rows]
-            conn.executemany("UPDATE git_commits SET reviewed_at = ? WHERE id = ?", [(at, each.id) for each in found])
-            if found:
-                self._events.append(conn, _tell_reviewed(found, message))
-            return found
+            commits = [replace(commit_of(row, workspace), reviewed_at=None) for row in rows]
+            conn.executemany("UPDATE git_commits SET reviewed_at = ? WHERE id = ?", [(at, each.id) for each in commits])
+            if commits:
+                self._events.append(conn, _tell_reviewed(commits, message))
+            return commits
 
         return self._db.write(job)
 
     def pending(self) -> Pending | None:
         """The revert that was under way when its process died, if one did."""
-        kept = read_state(self._db.reader(), _PENDING)
-        return Pending(**kept) if kept else None
+        fields = read_state(self._db.reader(), _PENDING)
+        return Pending(**fields) if fields else None
 
     def begin(self, pending: Pending | None) -> Future[None]:
         """Note a revert before its branch is moved; None forgets one that did not come to it."""
@@ -186,8 +186,8 @@ class CommitLedger:
 
     def integrating(self) -> PendingIntegration | None:
         """The integration that was under way when its process died, if one was."""
-        found = read_state(self._db.reader(), _INTEGRATING)
-        return PendingIntegration(**found) if found else None
+        fields = read_state(self._db.reader(), _INTEGRATING)
+        return PendingIntegration(**fields) if fields else None
 
     def begin_integrating(self, pending: PendingIntegration | None) -> Future[None]:
         """Note an integration before its target is moved; None forgets one whose target was not moved."""
@@ -251,12 +251,12 @@ class CommitLedger:
         return [commit_of(row, workspace) for row in rows]
 
 
-def _tell_reviewed(found: Sequence[Commit], message: str) -> Event:
-    tasks = sorted({each.task_id for each in found})
-    many = f"{len(found)} commits" if len(found) > 1 else found[0].commit[:10]
+def _tell_reviewed(commits: Sequence[Commit], message: str) -> Event:
+    tasks = sorted({each.task_id for each in commits})
+    many = f"{len(commits)} commits" if len(commits) > 1 else commits[0].commit[:10]
     return Event(
         kind=Kind.REVIEWED,
         message=f"{many} {message}",
         task_id=tasks[0] if len(tasks) == 1 else None,
-        data={"commits": [each.commit for each in found[:50]], "count": len(found)},
+        data={"commits": [each.commit for each in commits[:50]], "count": len(commits)},
     )

@@ -25,7 +25,7 @@ from nightshift.core.events import RANK, Event, Kind, Level
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
 from nightshift.storage.db import artifacts
-from nightshift.storage.db.codec import encode, like, plain
+from nightshift.storage.db.codec import encode, like, to_json_value
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection, Row
 
@@ -60,7 +60,7 @@ class EventLog:
 
     def append(self, conn: Connection, event: Event) -> int:
         """Store an event inside a write job; returns its id."""
-        data = _fit(conn, encode(self._mask.show_data(plain(event.data)))) if event.data else "{}"
+        data = _fit(conn, encode(self._mask.show_data(to_json_value(event.data)))) if event.data else "{}"
         cursor = conn.execute(
             "INSERT INTO execution_logs (at, level, kind, message, task_id, attempt, iteration, phase, worker, data) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -293,8 +293,8 @@ class LogReader:
         events, until = list[Event](), self.now() + self.wall_s
         while reached < end and len(events) < limit and (reached == start or self.now() < until):
             upto = min(reached + self._span, end)
-            found, reached = self._read(reached, upto, limit - len(events), until, newest_first=False)
-            events += found
+            newer, reached = self._read(reached, upto, limit - len(events), until, newest_first=False)
+            events += newer
         return LogPage(events=events, first_id=start + 1, last_id=reached)
 
     def before(self, event_id: int | None, limit: int) -> LogPage:
@@ -304,8 +304,8 @@ class LogReader:
         events, until = list[Event](), self.now() + self.wall_s
         while reached > oldest and len(events) < limit and (reached == end or self.now() < until):
             down_to = max(reached - self._span, oldest)
-            found, reached = self._read(down_to - 1, reached - 1, limit - len(events), until, newest_first=True)
-            events += found
+            older, reached = self._read(down_to - 1, reached - 1, limit - len(events), until, newest_first=True)
+            events += older
         return LogPage(events=events[::-1], first_id=reached if reached > oldest else 1, last_id=end - 1)
 
     @property
@@ -329,13 +329,13 @@ class LogReader:
     def _accept(self, rows: list[Row], limit: int, until: float, end: int) -> tuple[list[int], int]:
         """The ids of the first `limit` rows whose message is accepted, and how far that was looked for."""
         assert self.accepts is not None
-        found: list[int] = []
+        ids: list[int] = []
         for row in rows:
             if self.accepts(row["message"]):
-                found.append(row["id"])
-            if len(found) == limit or self.now() >= until:
-                return found, row["id"]
-        return found, end
+                ids.append(row["id"])
+            if len(ids) == limit or self.now() >= until:
+                return ids, row["id"]
+        return ids, end
 
     def _events(self, tail: str, values: list[object]) -> list[Event]:
         return [event_of(row) for row in self.conn.execute(SELECT + tail, values)]

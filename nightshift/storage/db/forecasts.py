@@ -61,8 +61,10 @@ def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
         left_usd = max(0.0, work.day_cost_usd - spending.since(conn, midnight(now, UTC)).cost_usd)
     conditions = Conditions(now=now, workers=work.workers, quiet_hours=work.quiet_hours, left_today_usd=left_usd)
     measured, model = measure_tasks(conn)
-    found = forecast(open_.tasks, measured, conditions)
-    return replace(found, model=model, for_owner=open_.for_owner, for_later=open_.for_later, for_model=open_.for_model)
+    estimate = forecast(open_.tasks, measured, conditions)
+    return replace(
+        estimate, model=model, for_owner=open_.for_owner, for_later=open_.for_later, for_model=open_.for_model
+    )
 
 
 def measure_tasks(conn: Connection) -> tuple[list[MeasuredTask], str]:
@@ -70,8 +72,8 @@ def measure_tasks(conn: Connection) -> tuple[list[MeasuredTask], str]:
     rows = conn.execute(_ENDED, (json.dumps(MEASURED), LATEST)).fetchall()
     now = conn.execute(_AT_WORK).fetchone()
     model = now[0] if now and sum(row[2] == now[0] for row in rows) >= ENOUGH else ""
-    kept = [row for row in rows if not model or row[2] in {model, None}]
-    return [MeasuredTask(work_s=row[0], cost_usd=_cost_usd(row[1])) for row in kept], model
+    counted = [row for row in rows if not model or row[2] in {model, None}]
+    return [MeasuredTask(work_s=row[0], cost_usd=_cost_usd(row[1])) for row in counted], model
 
 
 def open_tasks(conn: Connection, now: datetime) -> OpenTasks:
@@ -102,13 +104,13 @@ def open_tasks(conn: Connection, now: datetime) -> OpenTasks:
 
 def _reach(begin: Collection[int], dependants: Mapping[int, Collection[int]]) -> set[int]:
     """Return these tasks, and all that wait for one of them."""
-    found, left = set(begin), list(begin)
+    reached, left = set(begin), list(begin)
     while left:
         for task_id in dependants.get(left.pop(), ()):
-            if task_id not in found:
-                found.add(task_id)
+            if task_id not in reached:
+                reached.add(task_id)
                 left.append(task_id)
-    return found
+    return reached
 
 
 def _cost_usd(spent: str) -> float | None:

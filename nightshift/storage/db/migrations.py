@@ -113,9 +113,9 @@ def pending(conn: Connection, path: Path) -> list[str]:
         StoreTooNew: it has steps that this program does not know.
         StoreDamaged: and lacks one that it does know, which no version leaves behind.
     """
-    known, applied = [name for name, _ in STEPS], _read_applied(conn)
-    lacking = [name for name in known if name not in applied]
-    if unknown := sorted(applied - set(known)):
+    names, applied = [name for name, _ in STEPS], _read_applied(conn)
+    lacking = [name for name in names if name not in applied]
+    if unknown := sorted(applied - set(names)):
         if lacking:
             raise StoreDamaged(f"{path}: its record of migrations is damaged: {', '.join(unknown)} is none of them")
         raise StoreTooNew(
@@ -174,8 +174,8 @@ def _guards(conn: Connection) -> dict[str, str]:
 
 
 def _renew_guards(conn: Connection) -> None:
-    wanted, found = guards(), _guards(conn)
-    for name in (name for name in found if found[name] != wanted.get(name)):
+    wanted, present = guards(), _guards(conn)
+    for name in (name for name in present if present[name] != wanted.get(name)):
         conn.execute(f'DROP TRIGGER "{name}"')
-    for name in (name for name in wanted if wanted[name] != found.get(name)):
+    for name in (name for name in wanted if wanted[name] != present.get(name)):
         conn.execute(wanted[name])

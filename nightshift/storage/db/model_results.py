@@ -76,12 +76,12 @@ class ModelResults:
         """Read the results of each model, by kind of task; blocking, for some milliseconds."""
         names = {"committed": Ending.COMMITTED, "telling": json.dumps(CONCLUSIVE), "coding": Phase.CODING}
         bounds = {"engine": BUILT_IN, "latest": LATEST, "of_a_kind": OF_A_KIND}
-        found: dict[str, dict[str, ModelResult]] = {}
+        by_kind: dict[str, dict[str, ModelResult]] = {}
         for row in self._db.reader().execute(_RESULTS, {**names, **bounds}):
             values = dict(row)
             kind, label = values.pop("kind"), values.pop("label")
-            found.setdefault(kind, {})[label] = ModelResult(**values)
-        return found
+            by_kind.setdefault(kind, {})[label] = ModelResult(**values)
+        return by_kind
 
     def route(self, task_id: int, attempt: int) -> Route | None:
         """Read the route that was decided for an attempt; None where there is none."""

@@ -39,10 +39,10 @@ def put(conn: Connection, turns: Sequence[Turn], mask: Callable[[str], str], bef
     earlier = get(conn, before) if before else []
     keep = _common(earlier, turns)
     added = [(role, mask(text)) for role, text in turns[keep:]]
-    known = _common(earlier[keep:], added)
-    if not keep + known:
+    common = _common(earlier[keep:], added)
+    if not keep + common:
         return artifacts.put(conn, json.dumps(added))
-    return artifacts.put(conn, json.dumps({"after": before, "keep": keep + known, "turns": added[known:]}))
+    return artifacts.put(conn, json.dumps({"after": before, "keep": keep + common, "turns": added[common:]}))
 
 
 def _common(earlier: Sequence[Turn], turns: Sequence[Turn]) -> int:

@@ -217,12 +217,12 @@ def work_pruned(conn: Connection, task_id: int) -> Pruned | None:
 
 def notes(conn: Connection, task_id: int, ended_at: datetime | None) -> list[str]:
     """Tell the owner what was pruned of a task, in sentences."""
-    found, work, events = [], work_pruned(conn, task_id), events_pruned(conn)
+    sentences, work, events = [], work_pruned(conn, task_id), events_pruned(conn)
     if work:
-        found.append(f"Its steps, prompts and replies were pruned on {work.at:%Y-%m-%d} ({work.setting}).")
+        sentences.append(f"Its steps, prompts and replies were pruned on {work.at:%Y-%m-%d} ({work.setting}).")
     if events and events.before and ended_at and ended_at < events.before:
-        found.append(f"Its lines of the log were pruned on {events.at:%Y-%m-%d} ({events.setting}).")
-    return found
+        sentences.append(f"Its lines of the log were pruned on {events.at:%Y-%m-%d} ({events.setting}).")
+    return sentences
 
 
 def list_unnamed(conn: Connection, after: str, limit: int) -> tuple[Sequence[str], str | None]:
@@ -233,8 +233,8 @@ def list_unnamed(conn: Connection, after: str, limit: int) -> tuple[Sequence[str
     page = [row[0] for row in conn.execute(_PAGE, (after, limit))]
     if not page:
         return (), None
-    found = conn.execute(_UNNAMED_AMONG, (after, page[-1]))
-    return [row[0] for row in found], page[-1]
+    rows = conn.execute(_UNNAMED_AMONG, (after, page[-1]))
+    return [row[0] for row in rows], page[-1]
 
 
 def drop_unnamed(conn: Connection, digests: Iterable[str]) -> int:
@@ -292,10 +292,14 @@ def rewrite(path: Path, within_s: float = REWRITE_S) -> bool:
     False when it is not worth it, the disk has no room for it, or it took too long and was undone.
     """
     with closing(connect(path)) as conn:
-        found = size(conn)
+        database_size = size(conn)
         page = int(conn.execute("PRAGMA page_size").fetchone()[0])
-        worth = max(WORTH_PAGES * page, WORTH_SHARE * found.file)
-        if found.in_steps or found.free < worth or shutil.disk_usage(path.parent).free < 3 * found.used:
+        worth = max(WORTH_PAGES * page, WORTH_SHARE * database_size.file)
+        if (
+            database_size.in_steps
+            or database_size.free < worth
+            or shutil.disk_usage(path.parent).free < 3 * database_size.used
+        ):
             return False
         end = time.monotonic() + within_s
         conn.set_progress_handler(lambda: time.monotonic() > end, _LOOK_EVERY)

@@ -101,8 +101,8 @@ class Restored:
         """Two sentences: what was damaged and what took its place; what was lost."""
         age_s = (self.at - self.since).total_seconds() if self.since else None
         base = "an empty database" if age_s is None else f"the backup of {coarse(age_s)} ago"
-        place = f"{base} took its place, with all that could be read of it ({self.aside})"
-        return f"The database was damaged ({self.why}); {place}. Lost: {self._losses()}."
+        replacement = f"{base} took its place, with all that could be read of it ({self.aside})"
+        return f"The database was damaged ({self.why}); {replacement}. Lost: {self._losses()}."
 
     def _losses(self) -> str:
         titled = [f"{n} ({self.titles[n]})" if n in self.titles else str(n) for n in self.lost]
@@ -140,14 +140,14 @@ def ensure_sound(
     doubted = beside(path, ".doubted")
     lines = tuple(line for file in (beside(log_file, ".1"), log_file) for line in _read_lines(file))
     try:
-        found = find_faults(path, None if doubted.exists() else limit_s)
-        why = found[0] if found else _find_loss(path, backups_dir, lines)
+        problems = find_faults(path, None if doubted.exists() else limit_s)
+        why = problems[0] if problems else _find_loss(path, backups_dir, lines)
     except OSError as error:
         raise StoreError(f"{path}: cannot be used: {error}") from error
     if not why:
         doubted.unlink(missing_ok=True)
-        return Checked(is_complete=found is not None)
-    log.error("%s is damaged and is restored: %s", path, "; ".join(found or (why,)))
+        return Checked(is_complete=problems is not None)
+    log.error("%s is damaged and is restored: %s", path, "; ".join(problems or (why,)))
     restored = _restore(path, why, backups_dir, lines, now)
     doubted.unlink(missing_ok=True)
     log.error("%s", restored.summary())
@@ -399,14 +399,14 @@ def _restore(path: Path, why: str, backups_dir: Path, lines: Sequence[_Line], no
                 conn.execute(f'DROP TRIGGER "{name}"')
             salvaged = _salvage(conn, path, now)
             newest = _sequences(conn).get("execution_logs", 0)
-            known = _raise_ids(conn, salvaged, lines, now)
+            task_ids = _raise_ids(conn, salvaged, lines, now)
             moved = {line.task for line in lines if line.event > newest and line.to}
             ids = {row[0] for row in conn.execute("SELECT id FROM main.tasks")}
             restored = Restored(
                 why=why,
                 aside=_name_aside(path, now),
                 backup=backup,
-                lost=tuple(sorted(known - ids)),
+                lost=tuple(sorted(task_ids - ids)),
                 titles={
                     **{line.task: line.message for line in lines if line.kind == Kind.TASK_SUBMITTED},
                     **salvaged.titles,
@@ -437,14 +437,14 @@ def _lay_base(build: Path, backups_dir: Path, now: datetime) -> Path | None:
     build.unlink(missing_ok=True)
     for backup in backups.list_backups(backups_dir, now):
         try:
-            found = find_faults(backup)
+            problems = find_faults(backup)
         except StoreError as error:
-            found = (str(error),)
-        if not found:
+            problems = (str(error),)
+        if not problems:
             make_private(build)
             shutil.copyfile(backup, build)
             return backup
-        log.warning("the backup %s cannot be used: %s", backup, found[0])
+        log.warning("the backup %s cannot be used: %s", backup, problems[0])
     return None
 
 
@@ -498,10 +498,10 @@ def _salvage(conn: Connection, path: Path, now: datetime) -> _Salvaged:
         salvaged.titles = dict(conn.execute(titles, (Kind.TASK_SUBMITTED,)).fetchall())
         _take_tasks(conn)
         newest = "SELECT COALESCE(MAX(id), 0) FROM {}.execution_logs"
-        found, ours = (conn.execute(newest.format(schema)).fetchone()[0] for schema in ("found", "main"))
+        theirs, ours = (conn.execute(newest.format(schema)).fetchone()[0] for schema in ("found", "main"))
         for table in staged:
             if table not in {"tasks", "task_specs", "task_dependencies"}:
-                how = "REPLACE" if found >= ours else "IGNORE"
+                how = "REPLACE" if theirs >= ours else "IGNORE"
                 conn.execute(f"INSERT OR {how} INTO main.{table} SELECT * FROM found.{table}")  # noqa: S608
         salvaged.uncertain = _end_as_logged(conn, now)
         _drop_strays(conn)
@@ -605,13 +605,13 @@ def _raise_ids(conn: Connection, salvaged: _Salvaged, lines: Sequence[_Line], no
     logged = {"tasks": {line.task for line in lines}, "execution_logs": {line.event for line in lines}}
     skipped = [range(*each) for each in read_state(conn, _SKIPPED) or []]
     for (table,) in conn.execute("SELECT name FROM main.sqlite_master WHERE sql LIKE '%AUTOINCREMENT%'").fetchall():
-        known = max(_sequences(conn).get(table, 0), *logged.get(table, ()), 0)
+        highest = max(_sequences(conn).get(table, 0), *logged.get(table, ()), 0)
         given = salvaged.sequences.get(table, -1)
-        last = given if known <= given <= known + _PLAUSIBLE else known + _MARGIN
+        last = given if highest <= given <= highest + _PLAUSIBLE else highest + _MARGIN
         conn.execute("DELETE FROM main.sqlite_sequence WHERE name = ?", (table,))
         conn.execute("INSERT INTO main.sqlite_sequence (name, seq) VALUES (?, ?)", (table, last))
         if table == "tasks" and last != given:
-            skipped.append(range(known + 1, last + 1))
+            skipped.append(range(highest + 1, last + 1))
     write_state(conn, _SKIPPED, [[each.start, each.stop] for each in skipped], now)
     given_out = {*range(1, _sequences(conn)["tasks"] + 1), *salvaged.seen, *logged["tasks"]} - {0}
     return {number for number in given_out if not any(number in each for each in skipped)}

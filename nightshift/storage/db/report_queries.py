@@ -351,10 +351,10 @@ class ReportQueries:
             "WHERE t.ending = 'dependency' AND t.ended_at >= ? AND t.ended_at < ? ORDER BY d.task_id, d.depends_on",
             *(since, until),
         )
-        found = dict[int, list[int]]()
+        needed = dict[int, list[int]]()
         for row in rows:
-            found.setdefault(int(row["task_id"]), []).append(int(row["depends_on"]))
-        return found
+            needed.setdefault(int(row["task_id"]), []).append(int(row["depends_on"]))
+        return needed
 
     def pattern_count(self, since: datetime, until: datetime) -> int:
         """Count the solved tasks of the span that were stored as patterns."""

@@ -223,7 +223,7 @@ def faults(path: Path, end: float = math.inf) -> list[str]:
         return [str(error)]
     try:
         watch(conn, end)
-        found = [str(row[0]) for row in conn.execute("PRAGMA integrity_check")]
+        lines = [str(row[0]) for row in conn.execute("PRAGMA integrity_check")]
     except Error as error:
         if time.monotonic() > end:
             raise TimeoutError from error
@@ -232,4 +232,4 @@ def faults(path: Path, end: float = math.inf) -> list[str]:
         return [f"{path}: the database is damaged ({error})"]
     finally:
         conn.close()
-    return [] if found == ["ok"] else found
+    return [] if lines == ["ok"] else lines

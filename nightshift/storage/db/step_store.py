@@ -26,7 +26,7 @@ from nightshift.core.text.masking import Masker
 from nightshift.core.tool_forms import form_reports
 from nightshift.core.tools import ToolCall
 from nightshift.storage.db import artifacts, prompts, spending, tool_forms
-from nightshift.storage.db.codec import decode, encode, plain, storable
+from nightshift.storage.db.codec import decode, encode, storable, to_json_value
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import Connection, Row
@@ -170,8 +170,8 @@ def call_of(row: Row) -> Call:
         prompt=row["prompt"],
         reply=row["reply"],
         at=from_text(row["at"]),
-        tool_calls=tuple(ToolCall(**one) for one in json.loads(row["tool_calls"] or "[]")),
-        thoughts="\n\n".join(filter(None, (one["text"] for one in json.loads(row["thoughts"] or "[]")))),
+        tool_calls=tuple(ToolCall(**call) for call in json.loads(row["tool_calls"] or "[]")),
+        thoughts="\n\n".join(filter(None, (thought["text"] for thought in json.loads(row["thoughts"] or "[]")))),
     )
 
 
@@ -260,10 +260,10 @@ class StepStore:
         query = "SELECT * FROM iterations WHERE task_id = ? ORDER BY attempt, iteration"
         return [iteration_of(row) for row in self._db.reader().execute(query, (task_id,))]
 
-    def reply(self, place: Place) -> Completion | None:
+    def reply(self, position: Place) -> Completion | None:
         """The stored reply of a place, marked as replayed, or None when nothing was asked there yet."""
         query = "SELECT reply, rest FROM replies WHERE task_id = ? AND attempt = ? AND step_no = ? AND call_no = ?"
-        row = self._db.reader().execute(query, place).fetchone()
+        row = self._db.reader().execute(query, position).fetchone()
         if row is None:
             return None
         return replace(decode(Completion, row["rest"]), text=self.artifact(row["reply"]) or "", replayed=True)
@@ -277,7 +277,7 @@ class StepStore:
 
         def job(conn: Connection) -> None:
             _insert_stats(conn, request, completion, at)
-            if request.place is not None:
+            if request.reply_key is not None:
                 before = _prompt_before(conn, request) if request.tools else None
                 prompt = prompts.put(conn, prompts.turns_of(request, completion), self._mask, before)
                 _insert_reply(conn, request, completion, prompt, at)
@@ -329,7 +329,7 @@ def _prompt_before(conn: Connection, request: ModelRequest) -> str | None:
         "SELECT prompt FROM replies WHERE task_id = ? AND attempt = ? AND step_no = ? AND call_no < ? "
         "ORDER BY call_no DESC LIMIT 1"
     )
-    row = conn.execute(query, request.place or ()).fetchone()
+    row = conn.execute(query, request.reply_key or ()).fetchone()
     return None if row is None else str(row["prompt"])
 
 
@@ -375,7 +375,7 @@ def _insert_step(
         "failed, total, started_at, ended_at, duration_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(task_id, attempt, step.state.step_no - 1, step.state.iteration, step.phase, step.outcome),
-            *(mask.clean(step.note, MAX_NOTE_CHARS), encode(mask.mask_data(plain(step.data)))),
+            *(mask.clean(step.note, MAX_NOTE_CHARS), encode(mask.mask_data(to_json_value(step.data)))),
             artifacts.put(conn, encode(step.state)),
             *_tests(step),
             *(to_text(started_at), to_text(started_at + timedelta(seconds=duration_s)), duration_s),
@@ -431,7 +431,7 @@ def _insert_reply(conn: Connection, request: ModelRequest, completion: Completio
         "tokens_out, cost_usd, latency_s, finish, prompt, reply, rest, at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
-            *(request.place or ()),
+            *(request.reply_key or ()),
             *(request.iteration, request.phase, completion.backend, completion.model),
             *(completion.tokens_in, completion.tokens_out, completion.cost_usd, completion.latency_s),
             *(completion.finish, prompt, artifacts.put(conn, completion.text)),

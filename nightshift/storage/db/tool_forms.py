@@ -17,11 +17,17 @@ _DATED = re.compile(r"-\d{4}[\d-]*")
 
 def add(conn: Connection, reports: Iterable[FormReport]) -> None:
     """Count replies inside a write job."""
-    for one in reports:
+    for report in reports:
         conn.execute(
             "INSERT INTO tool_forms (backend, model, protocol, well, malformed) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT DO UPDATE SET well = well + excluded.well, malformed = malformed + excluded.malformed",
-            (storable(one.backend), storable(one.model), one.protocol, one.counts.well, one.counts.malformed),
+            (
+                storable(report.backend),
+                storable(report.model),
+                report.protocol,
+                report.counts.well,
+                report.counts.malformed,
+            ),
         )
 
 
@@ -35,14 +41,14 @@ class ToolForms:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def known(self, backend: str, model: str) -> KnownForms:
+    def read_counts(self, backend: str, model: str) -> KnownForms:
         """The counts of a model, by the form of its calls; a vendor's dated name for it counts as well."""
         query = "SELECT model, protocol, well, malformed FROM tool_forms WHERE backend = ? AND substr(model, 1, ?) = ?"
-        name, found = storable(model), dict[ToolProtocol, FormCounts]()
+        name, counts = storable(model), dict[ToolProtocol, FormCounts]()
         for answered, protocol, well, malformed in self._db.reader().execute(
             query, (storable(backend), len(name), name)
         ):
             if answered == name or _DATED.fullmatch(answered, len(name)):
                 form = ToolProtocol(protocol)
-                found[form] = found.get(form, FormCounts()) + FormCounts(well=well, malformed=malformed)
-        return found
+                counts[form] = counts.get(form, FormCounts()) + FormCounts(well=well, malformed=malformed)
+        return counts

@@ -63,11 +63,11 @@ class ToolStore:
     def __init__(self, db: Database, events: EventLog, *, clock: Clock = utc_now, mask: Masker | None = None) -> None:
         self._db, self._events, self._clock, self._mask = db, events, clock, mask or Masker()
 
-    def stored(self, place: ToolPlace) -> ToolRecord | None:
+    def stored(self, position: ToolPlace) -> ToolRecord | None:
         """Read the stored call at this position, marked as replayed; None where there is none."""
         query = f"SELECT name, arguments, result, change, ok, took_s FROM tool_calls WHERE {_PLACE}"  # noqa: S608  a constant
         conn = self._db.reader()
-        row = conn.execute(query, astuple(place)).fetchone()
+        row = conn.execute(query, astuple(position)).fetchone()
         if row is None:
             return None
         change = artifacts.get(conn, row["change"]) if row["change"] else None
@@ -81,7 +81,7 @@ class ToolStore:
             replayed=True,
         )
 
-    def save(self, place: ToolPlace, fence: int, record: ToolRecord, *, worker: str | None = None) -> Future[None]:
+    def save(self, position: ToolPlace, fence: int, record: ToolRecord, *, worker: str | None = None) -> Future[None]:
         """Store a call, the change after it and its event, all or nothing.
 
         Secrets are taken out of arguments and text; the change stays as it is, since a resumed attempt commits what it
@@ -101,21 +101,21 @@ class ToolStore:
         text, change = self._mask(record.text), None if record.change is None else encode(record.change)
 
         def job(conn: Connection) -> None:
-            if not is_owned(conn, place.task_id, fence):
+            if not is_owned(conn, position.task_id, fence):
                 raise StaleFence
-            if conn.execute(f"SELECT 1 FROM tool_calls WHERE {_PLACE}", astuple(place)).fetchone():  # noqa: S608  as above
+            if conn.execute(f"SELECT 1 FROM tool_calls WHERE {_PLACE}", astuple(position)).fetchone():  # noqa: S608  as above
                 return
             conn.execute(
                 "INSERT INTO tool_calls (task_id, attempt, step_no, call_no, seq, name, brief, arguments, result, "
                 "change, ok, took_s, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    *(*astuple(place), storable(name), storable(values["brief"])),
+                    *(*astuple(position), storable(name), storable(values["brief"])),
                     *(artifacts.put(conn, arguments), artifacts.put(conn, text)),
                     *(None if change is None else artifacts.put(conn, change), record.ok, record.took_s),
                     to_text(self._clock()),
                 ),
             )
-            self._events.append(conn, _event(conn, place, values, worker))
+            self._events.append(conn, _event(conn, position, values, worker))
 
         return self._db.write_retrying(job)
 
@@ -129,15 +129,15 @@ class ToolStore:
             return encode(self._mask(text))
 
 
-def _event(conn: Connection, place: ToolPlace, values: ToolCalledData, worker: str | None) -> Event:
+def _event(conn: Connection, position: ToolPlace, values: ToolCalledData, worker: str | None) -> Event:
     """The event of a call; the reply that made it knows its try and its phase."""
     query = f"SELECT iteration, phase FROM replies WHERE {_AT}"  # noqa: S608  a constant
-    reply = conn.execute(query, astuple(place)[:4]).fetchone()
+    reply = conn.execute(query, astuple(position)[:4]).fetchone()
     return Event(
         kind=Kind.TOOL_CALLED,
         message=values["brief"] if values["ok"] else f"failed: {values['brief']}",
-        task_id=place.task_id,
-        attempt=place.attempt,
+        task_id=position.task_id,
+        attempt=position.attempt,
         iteration=reply["iteration"] if reply else None,
         phase=Phase(reply["phase"]) if reply else None,
         worker=worker,
@@ -170,4 +170,4 @@ def calls(conn: Connection, task_id: int, attempt: int, step_no: int) -> list[St
 def counts(conn: Connection, task_id: int, attempt: int) -> dict[int, tuple[int, int]]:
     """Count the calls of each step of an attempt, and those that failed, by the step's number."""
     query = "SELECT step_no, COUNT(*), SUM(ok = 0) FROM tool_calls WHERE task_id = ? AND attempt = ? GROUP BY step_no"
-    return {step_no: (made, failed) for step_no, made, failed in conn.execute(query, (task_id, attempt))}
+    return {step_no: (count, failed) for step_no, count, failed in conn.execute(query, (task_id, attempt))}

@@ -61,12 +61,12 @@ def _tries(conn: Connection, task_id: int, attempt: int) -> tuple[Written, ...]:
         "WHERE task_id = ? AND attempt = ? AND phase = ? ORDER BY step_no, call_no",
         (task_id, attempt, Phase.CODING),
     ).fetchall()
-    found = []
+    written = []
     for row in rows:
-        calls = [ToolCall(**one) for one in json.loads(row["calls"] or "[]")]
+        calls = [ToolCall(**call) for call in json.loads(row["calls"] or "[]")]
         prompt, reply = prompts.get(conn, row["prompt"]), with_calls(artifacts.get(conn, row["reply"]) or "", calls)
         if prompt and reply:
-            found.append(
+            written.append(
                 Written(
                     iteration=row["iteration"],
                     prompt=tuple(("user" if role == "tool" else role, text) for role, text in prompt),
@@ -76,7 +76,7 @@ def _tries(conn: Connection, task_id: int, attempt: int) -> tuple[Written, ...]:
                     tools=row["protocol"] is not None,
                 )
             )
-    return tuple(found)
+    return tuple(written)
 
 
 def _files(conn: Connection, task_id: int, attempt: int) -> Mapping[str, str | None]:

@@ -73,8 +73,8 @@ def name(conn: Connection, keys: Iterable[tuple[Item, str]]) -> None:
 
 def items(conn: Connection, key: str) -> list[Item]:
     """The lessons of this node that are known by a key: seldom more than one."""
-    found = conn.execute("SELECT kind, item FROM lesson_keys WHERE key = ? ORDER BY kind, item", (key,))
-    return [(row[0], int(row[1])) for row in found]
+    rows = conn.execute("SELECT kind, item FROM lesson_keys WHERE key = ? ORDER BY kind, item", (key,))
+    return [(row[0], int(row[1])) for row in rows]
 
 
 def keys(conn: Connection, kind: LessonKind, wanted: Sequence[int]) -> dict[int, str]:
@@ -105,17 +105,17 @@ def withheld(conn: Connection) -> Share:
     return tally_of(row).withheld if row else Share()
 
 
-def add_shares(one: Share, other: Share) -> Share:
+def add_shares(first: Share, other: Share) -> Share:
     """Add two shares."""
-    return Share(one.part + other.part, one.whole + other.whole)
+    return Share(first.part + other.part, first.whole + other.whole)
 
 
 def shapes(conn: Connection) -> list[tuple[str, str]]:
     """The functions that failed here or elsewhere, each with the key of its lesson."""
-    found = conn.execute(
+    rows = conn.execute(
         "SELECT k.key, s.shape FROM failed_shapes s JOIN lesson_keys k ON k.kind = 'failure' AND k.item = s.failure"
     )
-    return [(str(row[0]), str(row[1])) for row in found]
+    return [(str(row[0]), str(row[1])) for row in rows]
 
 
 def forget(conn: Connection, what: Literal["lesson", "shape"], keys: Iterable[str]) -> None:
@@ -134,11 +134,11 @@ def forget_items(conn: Connection, gone: Iterable[Item]) -> None:
 
 def list_forgotten(conn: Connection) -> list[tuple[str, str]]:
     """Kind and key of what was forgotten; not what this node has learned again since."""
-    found = conn.execute(
+    rows = conn.execute(
         "SELECT kind, key FROM forgotten f WHERE kind = 'shape' AND key NOT IN (SELECT shape FROM failed_shapes) "
         "OR kind = 'lesson' AND NOT EXISTS (SELECT 1 FROM lesson_keys k WHERE k.key = f.key)"
     )
-    return [(str(row[0]), str(row[1])) for row in found]
+    return [(str(row[0]), str(row[1])) for row in rows]
 
 
 def is_forgotten(conn: Connection, what: Literal["lesson", "shape"], key: str) -> bool:
@@ -154,7 +154,7 @@ def take(conn: Connection, news: News) -> list[Item]:
     columns = ("key", *Tally().fields())
     marks = ", ".join("?" * len(columns))
     insert = f"INSERT OR REPLACE INTO lesson_tallies ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608  our own names
-    conn.executemany(insert, [(key, *one.fields().values()) for key, one in news.tallies.items()])
+    conn.executemany(insert, [(key, *tally.fields().values()) for key, tally in news.tallies.items()])
     forget(conn, "shape", news.forgotten_shapes)
     conn.executemany("DELETE FROM failed_shapes WHERE shape = ?", [(shape,) for shape in news.forgotten_shapes])
     for key, shape in news.shapes:

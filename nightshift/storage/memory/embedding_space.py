@@ -45,12 +45,12 @@ class EmbeddingSpace:
         done, more = 0, True
         while more and done < limit:
             most = min(BATCH, limit - done)
-            found = {
+            unseen = {
                 kind: rows.without_vector(self._db.reader(), kind, self.embedder.name, most) for kind in rows.KINDS
             }
-            self._add({kind: dict(texts) for kind, texts in found.items() if texts})
-            done += sum(map(len, found.values()))
-            more = any(len(texts) == most for texts in found.values())
+            self._add({kind: dict(texts) for kind, texts in unseen.items() if texts})
+            done += sum(map(len, unseen.values()))
+            more = any(len(texts) == most for texts in unseen.values())
         return done
 
     def nearest(self, texts: Mapping[LessonKind, str], limit: int, beside: VectorStore | None = None) -> list[Near]:
@@ -62,24 +62,24 @@ class EmbeddingSpace:
             beside: has vectors of the same embedder that may not be here yet.
         """
         vectors = self._recent.embed(list(texts.values()))
-        found = dict[tuple[LessonKind, int], Near]()
+        matches = dict[tuple[LessonKind, int], Near]()
         for kind, vector in zip(texts, vectors, strict=True):
-            near = [one for store in (self._vectors, beside) if store for one in store.nearest(kind, vector, limit)]
-            best = {(one.kind, one.item): one for one in near if one.similarity >= self.embedder.floor}
-            found |= dict(sorted(best.items(), key=lambda pair: (-pair[1].similarity, pair[1].item))[:limit])
-        return sorted(found.values(), key=lambda one: -one.similarity)
+            near = [match for store in (self._vectors, beside) if store for match in store.nearest(kind, vector, limit)]
+            best = {(match.kind, match.item): match for match in near if match.similarity >= self.embedder.floor}
+            matches |= dict(sorted(best.items(), key=lambda pair: (-pair[1].similarity, pair[1].item))[:limit])
+        return sorted(matches.values(), key=lambda match: -match.similarity)
 
     def _add(self, unseen: Mapping[LessonKind, Mapping[int, str]]) -> None:
         """Store the vectors of these texts in one transaction."""
         texts = [text for of_kind in unseen.values() for text in of_kind.values()]
         if not texts:
             return
-        made = self._recent.embed(texts)
+        vectors = self._recent.embed(texts)
 
         def add(conn: Connection) -> None:
             begun = 0
             for kind, of_kind in unseen.items():
-                add_vectors(conn, self.embedder.name, kind, list(of_kind), made[begun : begun + len(of_kind)])
+                add_vectors(conn, self.embedder.name, kind, list(of_kind), vectors[begun : begun + len(of_kind)])
                 begun += len(of_kind)
 
         self._db.write(add).result()
@@ -139,10 +139,10 @@ class EmbeddingSpaces:
             space.catch_up(CATCH_UP)
             return space.nearest(texts, limit)
 
-        found = self._by_better(look)
-        if found is None:
-            found = self._beside(texts, limit)
-        return look(self._ready) if found is None else found
+        matches = self._by_better(look)
+        if matches is None:
+            matches = self._beside(texts, limit)
+        return look(self._ready) if matches is None else matches
 
     @property
     def better(self) -> Embedder | None:

@@ -14,7 +14,7 @@ from nightshift.core.errors import NotLessons
 from nightshift.core.text.faults import WHY_CHARS, cut
 from nightshift.core.text.masking import Masker
 from nightshift.core.text.plain_data import read_json
-from nightshift.storage.db.codec import encode, plain
+from nightshift.storage.db.codec import encode, to_json_value
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory.elsewhere import Item
 from nightshift.storage.memory.lessons import MAX_CODE, MAX_ERROR, MAX_FIX, MAX_LESSON
@@ -97,7 +97,7 @@ def entries(conn: Connection, masker: Masker, *, retired: bool = True) -> Iterat
             fields = dict(zip(row.keys(), tuple(row), strict=True))
             item, is_retired = fields.pop("id"), bool(fields.pop("retired"))
             fields["learned_at"] = fields["learned_at"] or fields["created_at"]
-            line = encode(masker.mask_data(plain({"kind": kind, **fields})))
+            line = encode(masker.mask_data(to_json_value({"kind": kind, **fields})))
             yield Entry(item=(kind, item), is_retired=is_retired, line=line)
 
 
@@ -114,7 +114,7 @@ def read(text: str) -> list[FailureIn | PatternIn]:
     Raises:
         NotLessons: a line is none; all faults are named, and nothing is taken.
     """
-    found, faults = list[FailureIn | PatternIn](), list[str]()
+    lessons, faults = list[FailureIn | PatternIn](), list[str]()
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -122,14 +122,14 @@ def read(text: str) -> list[FailureIn | PatternIn]:
             faults.append(f"line {number}: there are more than {MAX_LINES} lines; split the file")
             break
         try:
-            found.append(_LINE.validate_python(_parse(line)))
+            lessons.append(_LINE.validate_python(_parse(line)))
         except ValueError as error:
             faults.append(f"line {number}: {_reason(error)}")
             if len(faults) == MAX_FAULTS:
                 break
     if faults:
         raise NotLessons("\n".join(faults))
-    return found
+    return lessons
 
 
 def _parse(line: str) -> Mapping[str, Any]:
@@ -154,33 +154,44 @@ def take(conn: Connection, lessons: Sequence[FailureIn | PatternIn]) -> Taken:
 
     They belong to no task here, and begin with no uses: what they were worth elsewhere was worth it there.
     """
-    new = sum(_failure(conn, one) if isinstance(one, FailureIn) else _pattern(conn, one) for one in lessons)
+    new = sum(_failure(conn, lesson) if isinstance(lesson, FailureIn) else _pattern(conn, lesson) for lesson in lessons)
     return Taken(new=new, known=len(lessons) - new)
 
 
-def _failure(conn: Connection, one: FailureIn) -> bool:
-    if conn.execute("SELECT 1 FROM failures WHERE signature = ? AND fix = ?", (one.signature, one.fix)).fetchone():
+def _failure(conn: Connection, lesson: FailureIn) -> bool:
+    if conn.execute(
+        "SELECT 1 FROM failures WHERE signature = ? AND fix = ?", (lesson.signature, lesson.fix)
+    ).fetchone():
         return False
     conn.execute(
         "INSERT INTO failures (signature, error, code, fix, lesson, language, repo, solved, created_at, fixed_at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)",
-        (one.signature, one.error, one.code, one.fix, one.lesson, one.language, one.repo, *_times(one)),
+        (
+            lesson.signature,
+            lesson.error,
+            lesson.code,
+            lesson.fix,
+            lesson.lesson,
+            lesson.language,
+            lesson.repo,
+            *_times(lesson),
+        ),
     )
     return True
 
 
-def _pattern(conn: Connection, one: PatternIn) -> bool:
-    known = "SELECT 1 FROM patterns WHERE problem = ? AND solution = ?"
-    if conn.execute(known, (one.problem, one.solution)).fetchone():
+def _pattern(conn: Connection, lesson: PatternIn) -> bool:
+    select = "SELECT 1 FROM patterns WHERE problem = ? AND solution = ?"
+    if conn.execute(select, (lesson.problem, lesson.solution)).fetchone():
         return False
     conn.execute(
         "INSERT INTO patterns (problem, solution, lesson, language, repo, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-        (one.problem, one.solution, one.lesson, one.language, one.repo, _times(one)[1]),
+        (lesson.problem, lesson.solution, lesson.lesson, lesson.language, lesson.repo, _times(lesson)[1]),
     )
     return True
 
 
-def _times(one: _LessonIn) -> tuple[str, str]:
+def _times(lesson: _LessonIn) -> tuple[str, str]:
     """Return when a lesson was made and learnt; a time still to come is now, so that no lesson is younger than new."""
     now = datetime.now(UTC)
-    return to_text(min(one.created_at, now)), to_text(min(one.learned_at, now))
+    return to_text(min(lesson.created_at, now)), to_text(min(lesson.learned_at, now))

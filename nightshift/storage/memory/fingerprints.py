@@ -26,7 +26,7 @@ def forget(conn: Connection, digests: Collection[str]) -> None:
 
 def failures(conn: Connection, digests: Collection[str]) -> Mapping[str, int]:
     """Read those of the functions that failed before, each with its newest lesson that has not retired."""
-    found, wanted = dict[str, int](), sorted(digests)
+    lesson_ids, wanted = dict[str, int](), sorted(digests)
     for start in range(0, len(wanted), _BATCH):
         batch = wanted[start : start + _BATCH]
         marks = ", ".join("?" * len(batch))
@@ -34,5 +34,5 @@ def failures(conn: Connection, digests: Collection[str]) -> Mapping[str, int]:
             "SELECT s.shape, MAX(s.failure) FROM failed_shapes AS s JOIN failures AS f ON f.id = s.failure "  # noqa: S608  question marks only
             f"WHERE s.shape IN ({marks}) AND f.solved = 1 AND f.retired = 0 GROUP BY s.shape"
         )
-        found |= {str(row[0]): int(row[1]) for row in conn.execute(select, batch)}
-    return found
+        lesson_ids |= {str(row[0]): int(row[1]) for row in conn.execute(select, batch)}
+    return lesson_ids

@@ -29,14 +29,14 @@ def errors_of(verdict: Verdict) -> dict[str, str]:
     That time was over says more about the machine and the suite than about the code.
     """
     failures = verdict.failures or (Failure(id="", kind="", message=verdict.reason),)
-    found: dict[str, str] = {}
-    for failure in [one for one in failures if not _is_timeout(one)][:MAX_FAILURES]:
+    errors: dict[str, str] = {}
+    for failure in [candidate for candidate in failures if not _is_timeout(candidate)][:MAX_FAILURES]:
         where = failure.frame.rpartition(" in ")[2] if " in " in failure.frame else ""
         head = ": ".join(part for part in (failure.kind, failure.message) if part)
         key = "\n".join(part for part in (signature(head), f"in {where}" if where else "") if part)
         parts = (head, failure.frame, failure.excerpt)
-        found.setdefault(key, printable("\n".join(part for part in parts if part), max_chars=MAX_ERROR))
-    return found
+        errors.setdefault(key, printable("\n".join(part for part in parts if part), max_chars=MAX_ERROR))
+    return errors
 
 
 def _is_timeout(failure: Failure) -> bool:
@@ -49,11 +49,11 @@ def as_patch(change: Change) -> str:
     for path, text in sorted(change.items()):
         if len(patch) + len(text or "") > MAX_CODE:
             break
-        patch += _whole(path, text)
+        patch += _write_file_patch(path, text)
     return patch
 
 
-def _whole(path: str, text: str | None) -> str:
+def _write_file_patch(path: str, text: str | None) -> str:
     if text is None:
         return f"--- a/{path}\n+++ {_NONE}\n"
     lines = text.split("\n")
@@ -98,7 +98,7 @@ def difference(failing: Change, passing: Change, masker: Masker, error: str = ""
 
 def lesson_of(work: AttemptState) -> str:
     """Write a lesson in one line: the last reflection's advice, or its cause; else what was done."""
-    reflections = [one.reflection for one in work.tries if one.reflection != Reflection()]
+    reflections = [iteration.reflection for iteration in work.tries if iteration.reflection != Reflection()]
     last = reflections[-1] if reflections else Reflection()
     text = last.suggested_fix or last.root_cause or last.pattern or work.summary
     line = " ".join(printable(text).split())

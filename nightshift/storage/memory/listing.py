@@ -157,10 +157,10 @@ def read(conn: Connection, kind: LessonKind, item: int) -> Listed | None:
     return _list(conn, kind, row) if row else None
 
 
-def whole(conn: Connection, keys: Sequence[Key]) -> list[Listed]:
+def read_all(conn: Connection, keys: Sequence[Key]) -> list[Listed]:
     """Read these lessons, in their order, as far as they are there."""
-    found = (read(conn, kind, item) for kind, item in keys)
-    return [one for one in found if one is not None]
+    lessons = (read(conn, kind, item) for kind, item in keys)
+    return [lesson for lesson in lessons if lesson is not None]
 
 
 def _list(conn: Connection, kind: LessonKind, row: Row) -> Listed:

@@ -61,12 +61,12 @@ def draw(*parts: object) -> float:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big") / 2**56
 
 
-def add(conn: Connection, task_id: int, attempt: int, found: Sequence[Recalled], at: datetime) -> None:
+def add(conn: Connection, task_id: int, attempt: int, recalls: Sequence[Recalled], at: datetime) -> None:
     """Note what was near to an attempt; what was noted for it before stays as it is."""
     conn.executemany(
         "INSERT INTO recalls (task_id, attempt, kind, item, arm, score, at) VALUES (?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT DO NOTHING",
-        [(task_id, attempt, one.kind, one.item, one.arm, one.score, to_text(at)) for one in found],
+        [(task_id, attempt, recall.kind, recall.item, recall.arm, recall.score, to_text(at)) for recall in recalls],
     )
 
 
@@ -102,8 +102,8 @@ def tallies(conn: Connection, kind: LessonKind, item: int, judged_from: str = ""
         "SELECT arm = 'shown', COALESCE(SUM(solved), 0), COUNT(*) FROM recalls "
         "WHERE kind = ? AND item = ? AND solved IS NOT NULL AND at >= ? GROUP BY 1"
     )
-    found = {bool(row[0]): Share(int(row[1]), int(row[2])) for row in conn.execute(select, (kind, item, judged_from))}
-    shown, without = found.get(True, Share()), found.get(False, Share())
+    shares = {bool(row[0]): Share(int(row[1]), int(row[2])) for row in conn.execute(select, (kind, item, judged_from))}
+    shown, without = shares.get(True, Share()), shares.get(False, Share())
     there = elsewhere.tally(conn, kind, item)
     if there.judged_from != judged_from:
         return shown, without
@@ -130,7 +130,7 @@ def mark(conn: Connection) -> int:
 
 def own_tallies(conn: Connection) -> dict[str, Tally]:
     """Sum what this node alone has counted, by lesson; lessons without counts are left out."""
-    found = {EVERYONE: Tally(withheld=_withheld_here(conn))}
+    by_lesson = {EVERYONE: Tally(withheld=_withheld_here(conn))}
     for kind, table in TABLES.items():
         uses = conn.execute(
             "SELECT k.key, MAX(l.judged_from), SUM(l.times_used), SUM(l.helped) "  # noqa: S608  our own names
@@ -138,7 +138,7 @@ def own_tallies(conn: Connection) -> dict[str, Tally]:
             (kind,),
         )
         for key, since, used, helped in map(tuple, uses.fetchall()):
-            found[key] = Tally(judged_from=since, used=int(used), helped=int(helped))
+            by_lesson[key] = Tally(judged_from=since, used=int(used), helped=int(helped))
         ends = conn.execute(
             "SELECT k.key, r.arm = 'shown', SUM(r.solved), COUNT(*) FROM lesson_keys k "  # noqa: S608  our own names
             f"JOIN {table} l ON l.id = k.item JOIN recalls r ON r.kind = k.kind AND r.item = k.item "
@@ -147,8 +147,10 @@ def own_tallies(conn: Connection) -> dict[str, Tally]:
         )
         for key, is_shown, solved, count in map(tuple, ends.fetchall()):
             share = Share(int(solved), int(count))
-            found[key] = replace(found[key], shown=share) if is_shown else replace(found[key], withheld=share)
-    return {key: one for key, one in found.items() if one != Tally()}
+            by_lesson[key] = (
+                replace(by_lesson[key], shown=share) if is_shown else replace(by_lesson[key], withheld=share)
+            )
+    return {key: tally for key, tally in by_lesson.items() if tally != Tally()}
 
 
 def uplift(conn: Connection) -> MemoryUplift:
@@ -165,13 +167,13 @@ def uplift(conn: Connection) -> MemoryUplift:
     )
     rows = conn.execute(select).fetchall()
     shown, control = ([end for is_control, *end in rows if is_control == group] for group in (0, 1))
-    share_shown, share_control = (Share(sum(one[0] for one in group), len(group)) for group in (shown, control))
+    share_shown, share_control = (Share(sum(outcome[0] for outcome in group), len(group)) for group in (shown, control))
     return MemoryUplift(
         shown=share_shown,
         control=share_control,
         solve_rate=difference(share_shown, share_control),
-        iterations=mean_difference([one[1] for one in shown], [one[1] for one in control]),
-        tokens=mean_difference([one[2] for one in shown], [one[2] for one in control]),
+        iterations=mean_difference([outcome[1] for outcome in shown], [outcome[1] for outcome in control]),
+        tokens=mean_difference([outcome[2] for outcome in shown], [outcome[2] for outcome in control]),
     )
 
 

@@ -58,15 +58,15 @@ def add_failures(
 
     They have the language and the repository of their task, as what `add_pattern` stores.
     """
-    language, repo = place(conn, task_id)
+    language, repo = read_language_and_repo(conn, task_id)
     for signature, error in errors.items():
         values = (storable(error), storable(code), to_text(at), task_id, attempt, storable(signature))
-        known = conn.execute(
+        renewed = conn.execute(
             "UPDATE failures SET error = ?, code = ?, created_at = ? "
             "WHERE task_id = ? AND attempt = ? AND signature = ? AND solved = 0",
             values,
         )
-        if not known.rowcount:
+        if not renewed.rowcount:
             conn.execute(
                 "INSERT INTO failures (error, code, created_at, task_id, attempt, signature, language, repo) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -74,7 +74,7 @@ def add_failures(
             )
 
 
-def place(conn: Connection, task_id: int) -> tuple[str, str]:
+def read_language_and_repo(conn: Connection, task_id: int) -> tuple[str, str]:
     """The language and the repository of a task; empty where they are not known."""
     select = (
         "SELECT coalesce(json_extract(spec, '$.language'), ''), coalesce(json_extract(spec, '$.repo'), '') "
@@ -143,7 +143,7 @@ def add_pattern(conn: Connection, task_id: int, problem: str, solution: str, les
     conn.execute(
         "INSERT INTO patterns (task_id, problem, solution, lesson, created_at, language, repo) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (task_id, *map(storable, (problem, solution, lesson)), to_text(at), *place(conn, task_id)),
+        (task_id, *map(storable, (problem, solution, lesson)), to_text(at), *read_language_and_repo(conn, task_id)),
     )
 
 
@@ -215,9 +215,9 @@ def read_judged_from(conn: Connection, kind: LessonKind, item: int) -> str:
     return str(row[0]) if row else ""
 
 
-def judge(conn: Connection, kind: LessonKind, item: int, found: Standing) -> None:
+def judge(conn: Connection, kind: LessonKind, item: int, new_standing: Standing) -> None:
     """Note what is thought of a lesson now."""
-    conn.execute(f"UPDATE {TABLES[kind]} SET standing = ? WHERE id = ?", (found, item))  # noqa: S608  our own name
+    conn.execute(f"UPDATE {TABLES[kind]} SET standing = ? WHERE id = ?", (new_standing, item))  # noqa: S608  our own name
 
 
 def any_lesson(conn: Connection) -> bool:
@@ -236,14 +236,14 @@ def without_vector(conn: Connection, kind: LessonKind, embedder: str, limit: int
 
 def read_stored(conn: Connection, near: Sequence[Near]) -> list[Stored]:
     """The memories that an index found, as long as they are there and not retired."""
-    found = []
-    for one in near:
-        select = f"{_LESSON[one.kind]} WHERE id = ? AND retired = 0"
-        if row := conn.execute(select, (one.item,)).fetchone():
+    memories = []
+    for match in near:
+        select = f"{_LESSON[match.kind]} WHERE id = ? AND retired = 0"
+        if row := conn.execute(select, (match.item,)).fetchone():
             fields = dict(zip(row.keys(), tuple(row), strict=True))
             fields["at"] = from_text(fields["at"])
-            there = elsewhere.tally(conn, one.kind, one.item)
+            there = elsewhere.tally(conn, match.kind, match.item)
             fields["times_used"] += there.used
             fields["helped"] += there.helped
-            found.append(Stored(kind=one.kind, similarity=one.similarity, **fields))
-    return found
+            memories.append(Stored(kind=match.kind, similarity=match.similarity, **fields))
+    return memories

@@ -33,16 +33,16 @@ _NESTED = re.compile(
 )
 
 
-def _os_error(found: re.Match[str]) -> str:
+def _os_error(match: re.Match[str]) -> str:
     """Return the name of an error as Node writes it: `ENOENT` on every machine, where numbers differ."""
-    return errno.errorcode.get(int(found[1]), "Errno")
+    return errno.errorcode.get(int(match[1]), "Errno")
 
 
 # The order matters: what is longest and most special comes first.
 _PLACEHOLDERS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"\x1b\[[0-9;]*[A-Za-z]"), ""),
     (re.compile(r'^File "[^"\n]+", line \d+(?:, in \S+)?'), ""),
-    (_NESTED, lambda found: found["told"] or found["said"] or ""),
+    (_NESTED, lambda match: match["told"] or match["said"] or ""),
     (re.compile(r"\[Errno (\d+)\]"), _os_error),
     (re.compile(r"""(["'])[()\[\]{}]\1"""), "parenthesis"),
     (re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"), "<id>"),
@@ -87,8 +87,8 @@ _NAMES = {"null": "None", "undefined": "None", "true": "True", "false": "False"}
 def relation(line: str) -> str:
     """Describe how the sides of a line's comparison differ, beginning with “differs:”; empty where nothing is known."""
     # Single spaces, or the pattern would try each of many as the end of a side.
-    found = _SAYS.search(" ".join(line.split())) if len(line) <= MAX_LINE else None
-    return difference(*(side for side in found.groups() if side is not None)) if found else ""
+    match = _SAYS.search(" ".join(line.split())) if len(line) <= MAX_LINE else None
+    return difference(*(side for side in match.groups() if side is not None)) if match else ""
 
 
 def difference(got: str, wanted: str) -> str:
@@ -217,11 +217,11 @@ def signature(error: str) -> str:
     text = error[: 20 * MAX_CHARS].replace("\r\n", "\n")
     frames = [f"in {name}" for name in _own_frames(text) if "<" not in name]
     body = _JS_FRAME.sub("", _FRAME.sub("", text.replace("Traceback (most recent call last):", "")))
-    lines = [line for raw in body.split("\n") for line in _plain(raw)]
+    lines = [line for raw in body.split("\n") for line in _normalise(raw)]
     if received := _RECEIVED.search(text):
         lines.append(difference(received["got"].strip(), received["wanted"].strip()))
-    kept = dict.fromkeys(line for line in (*frames[-MAX_FRAMES:], *lines) if line)
-    return "\n".join(kept)[:MAX_CHARS].strip()
+    unique_lines = dict.fromkeys(line for line in (*frames[-MAX_FRAMES:], *lines) if line)
+    return "\n".join(unique_lines)[:MAX_CHARS].strip()
 
 
 def is_error(text: str) -> bool:
@@ -241,11 +241,11 @@ def _own_frames(text: str) -> list[str]:
     return python + script[::-1]
 
 
-def _pytest_frame(found: re.Match[str]) -> str:
-    return "" if "<" in found["name"] else f"in {found['name']}"
+def _pytest_frame(match: re.Match[str]) -> str:
+    return "" if "<" in match["name"] else f"in {match['name']}"
 
 
-def _plain(line: str) -> tuple[str, str]:
+def _normalise(line: str) -> tuple[str, str]:
     """A line without what changes, and in words how the sides that it compares differ."""
     line = _BOILERPLATE.sub("", _PYTEST_FRAME.sub(_pytest_frame, _DECORATION.sub("", line)))
     return " ".join(without_values(_TYPE.sub(r"\1", line)).split()), relation(line)
@@ -263,8 +263,8 @@ def is_general(error: str) -> bool:
     An assertion is about what one test expects, and a type that is neither the language's own nor of a known library's
     module is one of the repository's.
     """
-    found = _RAISED.match(error.split("\n", 1)[0].removeprefix("CollectionError: "))
-    if found is None:
+    match = _RAISED.match(error.split("\n", 1)[0].removeprefix("CollectionError: "))
+    if match is None:
         return False
-    top = found["path"].partition(".")[0]
-    return found["name"] in _OF_LANGUAGES if not top else top in sys.stdlib_module_names or is_known_module(top)
+    top = match["path"].partition(".")[0]
+    return match["name"] in _OF_LANGUAGES if not top else top in sys.stdlib_module_names or is_known_module(top)

@@ -163,8 +163,8 @@ class LongTermMemory:
         def job(conn: Connection) -> None:
             gone = elsewhere.take(conn, news)
             everyone = recall_log.withheld(conn)
-            known = [(item, tally) for key, tally in news.tallies.items() for item in elsewhere.items(conn, key)]
-            for item, tally in known:
+            item_tallies = [(item, tally) for key, tally in news.tallies.items() for item in elsewhere.items(conn, key)]
+            for item, tally in item_tallies:
                 rows.judge_from(conn, *item, tally.judged_from)
                 if self._judge_again(conn, item, everyone, at) is Standing.RETIRED:
                     gone.append(item)
@@ -200,17 +200,17 @@ class LongTermMemory:
         conn = self._db.reader()
         if not rows.any_lesson(conn):
             return ()
-        place = rows.place(conn, task_id) if task_id is not None else None
+        language_and_repo = rows.read_language_and_repo(conn, task_id) if task_id is not None else None
         near = self._near(query, max(CANDIDATES, 4 * limit))
         best: dict[object, tuple[float, Stored]] = {}
-        for one in rows.read_stored(conn, near):
-            if place and not _concerns(one, *place):
+        for stored in rows.read_stored(conn, near):
+            if language_and_repo and not _concerns(stored, *language_and_repo):
                 continue
-            worth, source = self._worth(one), one.task_id or (one.kind, one.id)
-            if worth > best.get(source, (0.0, one))[0]:
-                best[source] = (worth, one)
+            worth, source = self._worth(stored), stored.task_id or (stored.kind, stored.id)
+            if worth > best.get(source, (0.0, stored))[0]:
+                best[source] = (worth, stored)
         ranked = sorted(best.values(), key=lambda pair: -pair[0])
-        return tuple(one for _, one in ranked[:limit])
+        return tuple(stored for _, stored in ranked[:limit])
 
     def _near(self, query: str, limit: int) -> list[Near]:
         # Where no error is named, one text for both: a model takes longer for another than all else that a recall does.
@@ -220,41 +220,48 @@ class LongTermMemory:
     def _find_failed_before(self, digests: Collection[str], task_id: int | None, attempt: int) -> dict[str, Lesson]:
         failures = fingerprints.failures(self._db.reader(), digests)
         near = [Near(kind="failure", item=item, similarity=1.0) for item in sorted(set(failures.values()))]
-        found = rows.read_stored(self._db.reader(), near)
+        candidates = rows.read_stored(self._db.reader(), near)
         if task_id is not None:
-            place = rows.place(self._db.reader(), task_id)
-            found = [one for one in found if one.task_id != task_id and _concerns(one, *place)]
-        if not found:
+            language_and_repo = rows.read_language_and_repo(self._db.reader(), task_id)
+            candidates = [
+                stored for stored in candidates if stored.task_id != task_id and _concerns(stored, *language_and_repo)
+            ]
+        if not candidates:
             return {}
-        seen = self._assign(found, task_id, attempt) if task_id is not None else tuple(map(self._lesson, found))
+        seen = (
+            self._assign(candidates, task_id, attempt) if task_id is not None else tuple(map(self._lesson, candidates))
+        )
         lessons = {lesson.id: lesson for lesson in seen}
         return {digest: lessons[item] for digest, item in failures.items() if item in lessons}
 
     def _assign(self, near: Sequence[Stored], task_id: int, attempt: int) -> tuple[Lesson, ...]:
         """The lessons that the attempt is assigned to see; all that are near are logged before any is shown."""
         conn, at = self._db.reader(), self._clock()
-        assigned = {one: self._assignment(conn, one, task_id, attempt) for one in near}
-        log = [Recalled(kind=one.kind, item=one.id, arm=arm, score=one.similarity) for one, arm in assigned.items()]
+        assigned = {stored: self._assignment(conn, stored, task_id, attempt) for stored in near}
+        log = [
+            Recalled(kind=stored.kind, item=stored.id, arm=arm, score=stored.similarity)
+            for stored, arm in assigned.items()
+        ]
         self._db.write(lambda conn: recall_log.add(conn, task_id, attempt, log, at)).result()
-        return tuple(self._lesson(one) for one, arm in assigned.items() if arm is Assignment.SHOWN)
+        return tuple(self._lesson(stored) for stored, arm in assigned.items() if arm is Assignment.SHOWN)
 
-    def _assignment(self, conn: Connection, one: Stored, task_id: int, attempt: int) -> Assignment:
+    def _assignment(self, conn: Connection, stored: Stored, task_id: int, attempt: int) -> Assignment:
         if recall_log.draw("attempt", rows.read_identity(conn, task_id), attempt) < self._control_share:
             return Assignment.CONTROL
-        suspect = rows.standing(conn, one.kind, one.id) is Standing.SUSPECT
-        left_out = suspect and recall_log.draw(one.kind, one.id, task_id, attempt) < PROBATION_SHARE
+        suspect = rows.standing(conn, stored.kind, stored.id) is Standing.SUSPECT
+        left_out = suspect and recall_log.draw(stored.kind, stored.id, task_id, attempt) < PROBATION_SHARE
         return Assignment.PROBATION if left_out else Assignment.SHOWN
 
-    def _worth(self, one: Stored) -> float:
+    def _worth(self, stored: Stored) -> float:
         """Similarity, less for age, and less where it was tried and did not help (a rate with one of each added)."""
-        age_s = max(0.0, (self._clock() - one.at).total_seconds())
-        rate = (one.helped + 1) / (one.times_used + 2)
-        return one.similarity * math.exp2(-age_s / HALF_LIFE_S) * (0.75 + 0.5 * rate)
+        age_s = max(0.0, (self._clock() - stored.at).total_seconds())
+        rate = (stored.helped + 1) / (stored.times_used + 2)
+        return stored.similarity * math.exp2(-age_s / HALF_LIFE_S) * (0.75 + 0.5 * rate)
 
-    def _lesson(self, one: Stored) -> Lesson:
-        age_s = max(0.0, (self._clock() - one.at).total_seconds())
-        text = format_lesson(one.about, one.lesson, one.fix)
-        return Lesson(id=one.id, text=text, score=round(one.similarity, 4), age_s=age_s, source=one.kind)
+    def _lesson(self, stored: Stored) -> Lesson:
+        age_s = max(0.0, (self._clock() - stored.at).total_seconds())
+        text = format_lesson(stored.about, stored.lesson, stored.fix)
+        return Lesson(id=stored.id, text=text, score=round(stored.similarity, 4), age_s=age_s, source=stored.kind)
 
     def _conclude(self, work: AttemptState, task_id: int, solved: bool) -> None:
         at, conn = self._clock(), self._db.reader()
@@ -290,38 +297,38 @@ class LongTermMemory:
         at = self._clock()
         near = recall_log.end(conn, task_id, work.attempt, solved=solved, iterations=work.iteration, at=at)
         everyone = recall_log.withheld(conn) if near else Share()
-        return [one for one in near if self._judge(conn, one, everyone, at) is Standing.RETIRED]
+        return [lesson for lesson in near if self._judge(conn, lesson, everyone, at) is Standing.RETIRED]
 
     def _judge(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
         """Judge a lesson now, note the standing and act on it."""
         kind, item = lesson
         shown, without = recall_log.tallies(conn, kind, item, rows.read_judged_from(conn, kind, item))
-        found = standing(shown, without, everyone)
-        rows.judge(conn, kind, item, found)
-        if found is Standing.RETIRED and rows.retire(conn, kind, item, "measured", at):
+        new_standing = standing(shown, without, everyone)
+        rows.judge(conn, kind, item, new_standing)
+        if new_standing is Standing.RETIRED and rows.retire(conn, kind, item, "measured", at):
             counts = (
                 f"{shown.part} of {shown.whole} attempts were solved with it, {without.part} of {without.whole} without"
             )
             self._report(Kind.LESSON_RETIRED, kind, item, f"retires: {counts}")
-        return found
+        return new_standing
 
     def _judge_again(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
         """Judge a lesson as `_judge`, after counts of other nodes changed: a retired lesson may be used again."""
-        found = self._judge(conn, lesson, everyone, at)
-        if found is not Standing.RETIRED and rows.use_again(conn, *lesson):
+        new_standing = self._judge(conn, lesson, everyone, at)
+        if new_standing is not Standing.RETIRED and rows.use_again(conn, *lesson):
             self._report(Kind.LESSON_RESTORED, *lesson, "is used again, by what all nodes have counted together")
-        return found
+        return new_standing
 
     def _report(self, what: Kind, kind: LessonKind, item: int, text: str) -> None:
         self._events.emit(what, f"lesson {item} ({kind}) {text}", lesson=item, kind=kind)
 
 
-def _concerns(one: Stored, language: str, repo: str) -> bool:
+def _concerns(stored: Stored, language: str, repo: str) -> bool:
     """Tell whether a lesson may help a task of this language and repository.
 
     One of another repository may where its error is about the language or a library. What was imported has no task,
     and was brought here to be used; but one of a repository that is on this machine, as a hub brings it, stays with it.
     """
-    if one.repo == repo or (one.task_id is None and not (one.repo and Path(one.repo).is_dir())):
+    if stored.repo == repo or (stored.task_id is None and not (stored.repo and Path(stored.repo).is_dir())):
         return True
-    return one.kind == "failure" and one.language == language and is_general(one.about)
+    return stored.kind == "failure" and stored.language == language and is_general(stored.about)

@@ -38,7 +38,7 @@ class BanditReader:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: OrderedDict[bytes, list[Finding]] = OrderedDict()
+        self._findings: OrderedDict[bytes, list[Finding]] = OrderedDict()
         self._reader: Callable[[ast.Module, str], list[Any]] | None = None
 
     def scan(self, text: str) -> list[Finding]:
@@ -47,12 +47,12 @@ class BanditReader:
             return []
         key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
         with self._lock:
-            if key not in self._known:
-                self._known[key] = self._read(text)
-                while len(self._known) > REMEMBERED:
-                    self._known.popitem(last=False)
-            self._known.move_to_end(key)
-            return self._known[key]
+            if key not in self._findings:
+                self._findings[key] = self._read(text)
+                while len(self._findings) > REMEMBERED:
+                    self._findings.popitem(last=False)
+            self._findings.move_to_end(key)
+            return self._findings[key]
 
     def _read(self, text: str) -> list[Finding]:
         tree = read_tree(text)

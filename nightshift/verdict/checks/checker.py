@@ -64,7 +64,7 @@ class StaticChecker:
 
     def __init__(self, policy: Policy, hooks: CommandHooks, bandit: BanditReader | None = None) -> None:
         self._policy, self._hooks, self._bandit = policy, hooks, bandit
-        self._known = (*RULES, *hooks.rules)
+        self._rules = (*RULES, *hooks.rules)
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         """List additions of the change that should not simply run."""
@@ -73,62 +73,62 @@ class StaticChecker:
     def _examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         given = job.spec.files
         texts = {path: text for path, text in job.change.items() if text is not None and text != given.get(path)}
-        seen = [one for path, text in (texts | dict(job.own)).items() for one in self._scan(path, text)]
+        seen = [sighting for path, text in (texts | dict(job.own)).items() for sighting in self._scan(path, text)]
         new = _without(seen, self._before(job)) if seen else []
         findings, asks = list(self._odd_names(job)), dict[str, Ask]()
-        for one in new:
-            severity = self._policy.severity(one.finding, job.spec, is_test=is_test(one.path))
+        for sighting in new:
+            severity = self._policy.severity(sighting.finding, job.spec, is_test=is_test(sighting.path))
             if severity is not None:
-                findings += self._report_decision(one, severity, job, asks)
+                findings += self._report_decision(sighting, severity, job, asks)
         # The gravest first, so that a hundred trifles cannot push out what matters.
         findings.sort(key=lambda finding: _GRAVITY[finding.severity])
         return ChangeCheckReport(findings=tuple(findings[:_MOST]), asks=tuple(asks.values())[:_MOST])
 
     def _report_decision(
-        self, one: _Seen, severity: Severity, job: ChangeCheckJob, asks: dict[str, Ask]
+        self, sighting: _Seen, severity: Severity, job: ChangeCheckJob, asks: dict[str, Ask]
     ) -> Iterator[Reported]:
         """The finding, and the question where the owner has not answered it yet."""
-        message = " ".join(printable(_message(one.finding)).split())
-        subject = f"{AskKind.FINDING}:{one.finding.rule}:{one.path}"
+        message = " ".join(printable(_message(sighting.finding)).split())
+        subject = f"{AskKind.FINDING}:{sighting.finding.rule}:{sighting.path}"
         if severity is Severity.ASK:
             if subject in job.granted:
                 return
             if subject in job.denied:
                 severity, message = Severity.BLOCK, f"The owner denied this. {message}"
             else:
-                where = f"{one.path}:{one.finding.line}"
-                question = f"May the change do this in {where} ({one.finding.rule})? {message}"
+                where = f"{sighting.path}:{sighting.finding.line}"
+                question = f"May the change do this in {where} ({sighting.finding.rule})? {message}"
                 asks.setdefault(subject, Ask(kind=AskKind.FINDING, subject=subject, question=question))
         yield Reported(
-            rule=one.finding.rule,
+            rule=sighting.finding.rule,
             severity=severity,
-            path=one.path,
-            line=one.finding.line,
+            path=sighting.path,
+            line=sighting.finding.line,
             message=message,
-            argv=one.finding.argv,
+            argv=sighting.finding.argv,
         )
 
     def _odd_names(self, job: ChangeCheckJob) -> Iterator[Reported]:
         """A misspelt rule in a task allows nothing; that is told rather than found out in the morning."""
         for name in job.spec.allow:
-            if fault := unknown(name, self._known):
+            if fault := unknown(name, self._rules):
                 yield Reported(rule="checker.allow", severity=Severity.NOTE, path="", line=0, message=f"allow: {fault}")
 
     # --- reading
 
     def _scan(self, path: str, text: str) -> list[_Seen]:
         lines = text.splitlines()
-        found, starting = self._read(path, text), dict[int, tuple[str, ...]]()
-        if any(one.rule == _STARTS for one in found):
+        findings, starting = self._read(path, text), dict[int, tuple[str, ...]]()
+        if any(finding.rule == _STARTS for finding in findings):
             starting = list_started(text)
         return [
             _Seen(
                 path,
-                lines[one.line - 1].strip() if 0 < one.line <= len(lines) else "",
-                one,
-                starting.get(one.line, ()) if one.rule == _STARTS else (),
+                lines[finding.line - 1].strip() if 0 < finding.line <= len(lines) else "",
+                finding,
+                starting.get(finding.line, ()) if finding.rule == _STARTS else (),
             )
-            for one in found
+            for finding in findings
         ]
 
     def _read(self, path: str, text: str) -> list[Finding]:
@@ -162,13 +162,13 @@ class StaticChecker:
     def _before(self, job: ChangeCheckJob) -> list[_Seen]:
         """Count the findings that the touched files held already."""
         entries = job.tree.entries()
-        found = list[_Seen]()
+        sightings = list[_Seen]()
         for path in job.change:
             text = job.spec.files.get(path)
             if text is None and path in entries:
                 text = read_text(job.tree, path)
-            found += self._scan(path, text or "")
-        return found
+            sightings += self._scan(path, text or "")
+        return sightings
 
 
 def is_test(path: str) -> bool:
@@ -182,17 +182,21 @@ def _without(seen: Iterable[_Seen], before: Sequence[_Seen]) -> list[_Seen]:
     A module that a file had imported already may be imported there again, and a call that started a program may start
     the same one, in the same function, with other words: which commands never run is looked at apart.
     """
-    left, new = Counter[tuple[str, ...]](one.key for one in before), list[_Seen]()
-    imported = {one.imported for one in before}
-    for one in seen:
-        if left[one.key] > 0:
-            left[one.key] -= 1
-        elif not one.imported or one.imported not in imported:
-            new.append(one)
+    left, new = Counter[tuple[str, ...]](sighting.key for sighting in before), list[_Seen]()
+    imported = {sighting.imported for sighting in before}
+    for sighting in seen:
+        if left[sighting.key] > 0:
+            left[sighting.key] -= 1
+        elif not sighting.imported or sighting.imported not in imported:
+            new.append(sighting)
     starting = Counter[tuple[str, ...]](
-        (one.path, *one.started) for one in before if one.started and _take_one(left, one.key)
+        (sighting.path, *sighting.started) for sighting in before if sighting.started and _take_one(left, sighting.key)
     )
-    return [one for one in new if not (one.started and _take_one(starting, (one.path, *one.started)))]
+    return [
+        sighting
+        for sighting in new
+        if not (sighting.started and _take_one(starting, (sighting.path, *sighting.started)))
+    ]
 
 
 def _take_one(left: Counter[tuple[str, ...]], key: tuple[str, ...]) -> bool:

@@ -128,11 +128,11 @@ def scan(path: str, text: str, hooks: Hooks, *, is_test: bool = False) -> list[F
     nodes = list(javascript.walk(javascript.parse(path, text)))
     names = Names(nodes)
     reader = _Reader(names, hooks, is_test=is_test)
-    found = (
+    findings = (
         *(seen for node in nodes for seen in reader.read(node)),
         *reaching(nodes, names, is_test=is_test),
     )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(findings))
 
 
 class _Reader:
@@ -191,8 +191,8 @@ class _Reader:
             yield "js.private-file"
 
     def _asks_for_shell(self, arguments: list[Node]) -> bool:
-        return any("shell" in javascript.node_text(one) and "shell: false" not in javascript.node_text(one)
-                   for one in arguments if one.type == "object")  # fmt: skip
+        return any("shell" in javascript.node_text(argument) and "shell: false" not in javascript.node_text(argument)
+                   for argument in arguments if argument.type == "object")  # fmt: skip
 
     def _commands(self, target: str, arguments: list[Node]) -> list[Command]:
         first = self._names.text(arguments[0]) if arguments else UNKNOWN
@@ -225,8 +225,8 @@ class _Reader:
         if text.startswith(("process.env.NODE_TEST", "process.env.JEST_WORKER", "process.env.VITEST")):
             yield _at(node, "js.test-detection", text)
 
-    def _environment(self, node: Node, whole: Node | None) -> Iterator[Finding]:
-        if whole and self._names.resolve(whole) == "process.env":
+    def _environment(self, node: Node, value: Node | None) -> Iterator[Finding]:
+        if value and self._names.resolve(value) == "process.env":
             yield _at(node, "js.environment", "process.env")
 
 
@@ -302,8 +302,8 @@ def _is_new_error(node: Node | None, names: Names) -> bool:
     node = names.value_of(node) or node
     if node is None or node.type not in {"new_expression", "call_expression"}:
         return False
-    made = node.child_by_field_name("constructor") or node.child_by_field_name("function")
-    return (names.resolve(made) or "").endswith("Error")
+    constructor = node.child_by_field_name("constructor") or node.child_by_field_name("function")
+    return (names.resolve(constructor) or "").endswith("Error")
 
 
 def _check_computed(node: Node, names: Names) -> Iterator[Finding]:
@@ -340,8 +340,8 @@ def _call(node: Node, names: Names, *, is_test: bool) -> Iterator[Finding]:
     elif target in _DESCRIBERS and names.resolve(first) in _LARGE:
         yield _reaches_at(node, "js.hidden-name", f"{target}({node_text(first)[:30]})")
     elif target == "Error.captureStackTrace" and node_text(first) != "this":
-        made = names.value_of(first) or first
-        rule = "js.frames" if made is not None and made.type == "object" else "js.call-site"
+        value = names.value_of(first) or first
+        rule = "js.frames" if value is not None and value.type == "object" else "js.call-site"
         yield _reaches_at(node, rule, f"captureStackTrace({node_text(first)[:30]})")
     elif target in {"setInterval", "setTimeout", "setImmediate"} and _at_import(node):
         yield _reaches_at(node, "js.beside", f"{target}(…)")
@@ -367,7 +367,7 @@ def _of_files(node: Node, name: str, arguments: list[Node], names: Names, *, is_
     if first is None:
         return
     number = _number(first, names)
-    options = " ".join(node_text(one) for one in arguments if one.type == "object")
+    options = " ".join(node_text(argument) for argument in arguments if argument.type == "object")
     handed = first.type == "identifier" and node_text(first) not in names.declared and not number
     if handed and name in _ON_DESCRIPTORS and name.endswith("Sync") and not name.endswith("FileSync"):
         yield _reaches_at(node, "js.some-descriptor", f"{name}({node_text(first)[:20]}, …)")
@@ -395,13 +395,15 @@ def _number(node: Node, names: Names) -> bool:
 
 
 def _module(node: Node, name: str | None, *, is_test: bool) -> Iterator[Finding]:
-    plain = (name or "").removeprefix("node:")
-    if rule := _MODULES.get(plain):
+    module_name = (name or "").removeprefix("node:")
+    if rule := _MODULES.get(module_name):
         yield _reaches_at(node, rule, f"import of {name}")
-    elif plain.startswith("data:"):
+    elif module_name.startswith("data:"):
         yield _reaches_at(node, "js.eval", "import of text")
-    elif not is_test and (is_test_path(plain.removeprefix("./")) or _TEST_FOLDER.search(plain.rpartition("/")[0])):
-        yield _reaches_at(node, "js.test-files", f"import of {plain[:50]}")
+    elif not is_test and (
+        is_test_path(module_name.removeprefix("./")) or _TEST_FOLDER.search(module_name.rpartition("/")[0])
+    ):
+        yield _reaches_at(node, "js.test-files", f"import of {module_name[:50]}")
 
 
 def _assignment(node: Node, names: Names, own: set[str]) -> Iterator[Finding]:

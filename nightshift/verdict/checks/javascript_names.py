@@ -114,7 +114,7 @@ class Names:
         if target in _HOMES:
             return "~"
         if target in _JOINING and arguments:
-            return "/".join(self.text(one, depth + 1).rstrip("/") or "/" for one in arguments.named_children)
+            return "/".join(self.text(argument, depth + 1).rstrip("/") or "/" for argument in arguments.named_children)
         return UNKNOWN
 
     def _name(self, name: str, depth: int) -> str | None:

@@ -102,10 +102,10 @@ class Names:
 
     def _text(self, node: ast.AST, depth: int) -> str:
         fold = self._folders.get(type(node))
-        found = fold(node, depth + 1) if fold else None
-        if found is None:
-            found = _VALUES.get(self.resolve(node, depth + 1) or "", UNKNOWN)
-        return found[:_MOST_CHARS]
+        text = fold(node, depth + 1) if fold else None
+        if text is None:
+            text = _VALUES.get(self.resolve(node, depth + 1) or "", UNKNOWN)
+        return text[:_MOST_CHARS]
 
     def argv(self, node: ast.AST | None, depth: int = 0) -> tuple[str, ...] | None:
         """The words of a list or tuple of texts; None when it is neither."""
@@ -263,8 +263,8 @@ def _constant(node: ast.Constant, _depth: int) -> str:
 
 def _join_dotted(base: str, attr: str) -> str:
     """The name of a part of a module; `os.path` and the modules it stands for are one."""
-    whole = f"{base}.{attr}"
-    return whole.replace("posixpath.", "os.path.", 1) if whole.startswith("posixpath.") else whole
+    dotted = f"{base}.{attr}"
+    return dotted.replace("posixpath.", "os.path.", 1) if dotted.startswith("posixpath.") else dotted
 
 
 def _module(name: str, func: str) -> str:
@@ -272,10 +272,10 @@ def _module(name: str, func: str) -> str:
 
 
 def _join_parts(parts: list[str]) -> str:
-    whole = ""
+    path = ""
     for part in parts:
-        whole = part if part.startswith(("/", "~")) or not whole else f"{whole.rstrip('/')}/{part}"
-    return whole
+        path = part if part.startswith(("/", "~")) or not path else f"{path.rstrip('/')}/{part}"
+    return path
 
 
 def _list_assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
@@ -295,5 +295,5 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
         case ast.Name(id=name), _:
             yield name, value
         case ast.Tuple(elts=names), ast.Tuple(elts=values) if len(names) == len(values):
-            for one, its in zip(names, values, strict=True):
-                yield from _pairs(one, its)
+            for element, its in zip(names, values, strict=True):
+                yield from _pairs(element, its)

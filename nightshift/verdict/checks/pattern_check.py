@@ -34,12 +34,15 @@ class PatternCheck:
             StoreError: the database cannot be read or written.
         """
         written = await asyncio.to_thread(_list_written, job)
-        digests = {shape.digest for found in written.values() for shape in found}
+        digests = {shape.digest for file_shapes in written.values() for shape in file_shapes}
         if not digests:
             return ChangeCheckReport()
-        known = await self._memory.find_failed_before(digests, task_id=job.task_id, attempt=job.attempt)
+        lessons_by_digest = await self._memory.find_failed_before(digests, task_id=job.task_id, attempt=job.attempt)
         hits = [
-            (path, one, known[one.digest]) for path, found in written.items() for one in found if one.digest in known
+            (path, failed_shape, lessons_by_digest[failed_shape.digest])
+            for path, file_shapes in written.items()
+            for failed_shape in file_shapes
+            if failed_shape.digest in lessons_by_digest
         ]
         lessons = {lesson.id: lesson for _, _, lesson in hits}
         findings = tuple(_finding(*hit) for hit in hits[:MOST])
@@ -48,14 +51,14 @@ class PatternCheck:
 
 def _list_written(job: ChangeCheckJob) -> Mapping[str, list[Shape]]:
     """The functions of each changed file that are not in its base."""
-    found = {}
+    shapes_by_path = {}
     for path, text in job.change.items():
         if text is None or not path.endswith(".py") or is_test_path(path):
             continue
         before = {shape.digest for shape in shapes(_base(job, path))}
         if new := [shape for shape in shapes(text) if shape.digest not in before]:
-            found[path] = new
-    return found
+            shapes_by_path[path] = new
+    return shapes_by_path
 
 
 def _base(job: ChangeCheckJob, path: str) -> str:

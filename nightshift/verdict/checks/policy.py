@@ -43,12 +43,15 @@ class Policy:
             ConfigError: lists every rule that does not exist and every pattern that cannot be read.
         """
         try:
-            known = [*RULES, *CommandHooks(blocked_commands).rules]
+            rule_names = [*RULES, *CommandHooks(blocked_commands).rules]
         except ValueError as error:
             raise ConfigError([f"blocked_commands: {error}"]) from None
-        faults = [f"checker_rules: {fault}" for name in rules if (fault := unknown(name, known))]
+        faults = [f"checker_rules: {fault}" for name in rules if (fault := unknown(name, rule_names))]
         faults += [
-            f"checker_allow: {repo}: {f}" for repo, names in repos.items() for n in names if (f := unknown(n, known))
+            f"checker_allow: {repo}: {f}"
+            for repo, names in repos.items()
+            for n in names
+            if (f := unknown(n, rule_names))
         ]
         if faults:
             raise ConfigError(faults)
@@ -80,13 +83,13 @@ class Policy:
         return tuple(name for name, severity in self.rules.items() if severity in {None, Severity.NOTE})
 
 
-def unknown(name: str, known: Collection[str]) -> str | None:
+def unknown(name: str, rule_names: Collection[str]) -> str | None:
     """Say that there is no such rule, with the nearest that there are; None when there is one."""
-    if name in known or name in _GROUPS or _BANDIT.fullmatch(name) or _LINTERS.fullmatch(name):
+    if name in rule_names or name in _GROUPS or _BANDIT.fullmatch(name) or _LINTERS.fullmatch(name):
         return None
     # Most leave out what stands before the dot: `subprocess` is `python.subprocess`.
-    near = [each for each in known if each.partition(".")[2] == name]
-    near = near or difflib.get_close_matches(name, [*known, *_GROUPS], n=1)
+    near = [each for each in rule_names if each.partition(".")[2] == name]
+    near = near or difflib.get_close_matches(name, [*rule_names, *_GROUPS], n=1)
     return f"{name}: there is no such rule" + (f"; did you mean {' or '.join(near[:2])}?" if near else "")
 
 

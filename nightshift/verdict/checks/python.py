@@ -67,11 +67,11 @@ def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> l
     if tree is None:
         return []
     names = Names(tree)
-    found = (
+    findings = (
         _odd_encoding(text), _Reader(names, hooks, is_test=is_test, depth=depth).read(),
         odd_code.look(names, is_test=is_test),
     )  # fmt: skip
-    return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+    return list(dict.fromkeys(itertools.chain.from_iterable(findings)))
 
 
 def _odd_encoding(text: str) -> Iterator[Finding]:
@@ -89,7 +89,9 @@ def commands(text: str) -> list[Command]:
     names = Names(tree)
     calls = [(node, names.resolve(node.func) or "") for node in names.nodes if isinstance(node, ast.Call)]
     return [
-        found for node, target in calls for found in (*commands_of(node, target, names), *removal(node, target, names))
+        command
+        for node, target in calls
+        for command in (*commands_of(node, target, names), *removal(node, target, names))
     ]
 
 
@@ -245,8 +247,8 @@ def _swap(base: str, attr: str) -> str | None:
         return "python.swap"
     if base.partition(".")[0] in _FRAMEWORKS or (base == "warnings" and attr in _WARNERS):
         return "python.swap"
-    around = (base[:place] for place, char in enumerate(base) if char == ".")
-    if any(one in _SHARED for one in around) and not base.startswith("os.environ"):
+    around = (base[:position] for position, char in enumerate(base) if char == ".")
+    if any(prefix in _SHARED for prefix in around) and not base.startswith("os.environ"):
         return "python.swap"
     return "python.patching" if base and base.partition(".")[0] in sys.stdlib_module_names else None
 

@@ -169,15 +169,15 @@ def list_started(text: str) -> dict[int, tuple[str, ...]]:
     """Of calls of a module that start a program function, callee and program, by the line that they begin in."""
     tree = parse_quietly(text)
     waiting: list[tuple[ast.AST, str]] = [(tree, "")] if tree else []
-    found = dict[int, tuple[str, ...]]()
+    started = dict[int, tuple[str, ...]]()
     while waiting:
         node, function = waiting.pop()
         if isinstance(node, ast.Call) and node.args and show(node.func).rpartition(".")[2] in _STARTERS:
-            found[node.lineno] = (function, show(node.func), _program(node.args[0]))
+            started[node.lineno] = (function, show(node.func), _program(node.args[0]))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             function = f"{function}.{node.name}"
         waiting += [(child, function) for child in ast.iter_child_nodes(node)]
-    return found
+    return started
 
 
 def _program(words: ast.expr) -> str:
@@ -220,7 +220,7 @@ def _of_subprocess(node: ast.Call, names: Names) -> list[Command]:
     cwd = next((names.text(k.value) for k in node.keywords if k.arg == "cwd"), "")
     argv = names.argv(first)
     if argv is None:
-        return _text(first, names, cwd) if is_shell(node) else _plain(names.text(first), cwd)
+        return _text(first, names, cwd) if is_shell(node) else _of_program(names.text(first), cwd)
     if is_shell(node):
         return shell.commands(argv[0]) if argv else []
     return [Command(argv=argv, cwd=cwd)] if argv else []
@@ -233,7 +233,7 @@ def _text(node: ast.expr | None, names: Names, cwd: str = "") -> list[Command]:
     return [Command(argv=("sh", "-c", text), cwd=cwd)]
 
 
-def _plain(text: str, cwd: str) -> list[Command]:
+def _of_program(text: str, cwd: str) -> list[Command]:
     return [] if text == UNKNOWN else [Command(argv=(text,), cwd=cwd)]
 
 

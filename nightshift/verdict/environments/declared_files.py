@@ -30,11 +30,11 @@ class DeclaredFiles:
     """
 
     def __init__(self, tree: Tree, change: Change | None = None) -> None:
-        self._part, (self._tree, self.place) = tree, place_of(tree)
-        self._over: Mapping[str, str | None] = {f"{self.place}{path}": text for path, text in (change or {}).items()}
+        self._part, (self._tree, self.folder) = tree, place_of(tree)
+        self._over: Mapping[str, str | None] = {f"{self.folder}{path}": text for path, text in (change or {}).items()}
 
     @property
-    def whole(self) -> Tree:
+    def repository_tree(self) -> Tree:
         """The base of the whole repository."""
         return self._tree
 
@@ -63,12 +63,12 @@ class DeclaredFiles:
         The part's own folder comes first, then the root. Where neither has one, the only folder near the root of the
         part counts that does; None where there is none, or more than one.
         """
-        for folder in dict.fromkeys((self.place, "")):
+        for folder in dict.fromkeys((self.folder, "")):
             if any(f"{folder}{name}" in self.paths for name in names):
                 return folder
         alike = listing_of(self._part.entries()).having(last_of, *names)
-        found = {path.rpartition("/")[0] for path in alike if path.count("/") <= _DEPTH}
-        return f"{self.place}{found.pop()}/" if len(found) == 1 else None
+        folders = {path.rpartition("/")[0] for path in alike if path.count("/") <= _DEPTH}
+        return f"{self.folder}{folders.pop()}/" if len(folders) == 1 else None
 
 
 def over(tree: Tree, change: Change) -> Listing[str]:

@@ -30,8 +30,8 @@ def with_packages(
         create: whether a requirements.txt is made where no file declares anything.
         may_pin: whether a line of requirements.txt that names a package without a version gets it.
     """
-    known = list_declared(files)
-    missing = {name: version for name, version in packages.items() if normalise(name) not in known}
+    declared = list_declared(files)
+    missing = {name: version for name, version in packages.items() if normalise(name) not in declared}
     loose = {normalise(name): _line(name, version) for name, version in packages.items() if version}
     target = _target(files, create=create)
     if target is None:
@@ -50,12 +50,12 @@ def _line(name: str, version: str) -> str:
 
 def _target(files: Mapping[str, str], *, create: bool) -> str | None:
     """The one file that counts; None where there is none, or more than one."""
-    found = [path for path in (REQUIREMENTS, PYPROJECT) if path in files]
-    if PYPROJECT in found and _read_list(files[PYPROJECT]) is None:
-        found.remove(PYPROJECT)
-    if not found:
+    candidates = [path for path in (REQUIREMENTS, PYPROJECT) if path in files]
+    if PYPROJECT in candidates and _read_list(files[PYPROJECT]) is None:
+        candidates.remove(PYPROJECT)
+    if not candidates:
         return REQUIREMENTS if create else None
-    return found[0] if len(found) == 1 else None
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _read_list(text: str) -> list[str] | None:
@@ -64,15 +64,15 @@ def _read_list(text: str) -> list[str] | None:
         project: Any = tomllib.loads(text).get("project")
     except (tomllib.TOMLDecodeError, RecursionError):
         return None
-    found = project.get("dependencies") if isinstance(project, dict) else None
-    return found if isinstance(found, list) else None
+    dependencies = project.get("dependencies") if isinstance(project, dict) else None
+    return dependencies if isinstance(dependencies, list) else None
 
 
 def _pin(text: str, lines: Mapping[str, str]) -> str:
     def pin(line: str) -> str:
-        found = requirement(line)
-        plain = found is not None and line.strip() == found.name
-        return lines.get(found.key, line) if found and plain else line
+        parsed = requirement(line)
+        is_bare = parsed is not None and line.strip() == parsed.name
+        return lines.get(parsed.key, line) if parsed and is_bare else line
 
     return "\n".join(pin(line) for line in text.split("\n"))
 
@@ -92,11 +92,11 @@ def _in_pyproject(text: str, lines: list[str]) -> str | None:
         quoted = [json.dumps(line) for line in lines]
         if "\n" in inside:
             head = inside.rstrip()
-            indent = next((found[1] for found in re.finditer(r"\n([ \t]+)\S", inside)), "    ")
+            indent = next((match[1] for match in re.finditer(r"\n([ \t]+)\S", inside)), "    ")
             comma = (
                 "" if not _STRING.sub(_blank, head).strip() or _STRING.sub(_blank, head).rstrip().endswith(",") else ","
             )
-            new = "".join(f"\n{indent}{one}," for one in quoted)
+            new = "".join(f"\n{indent}{quoted_line}," for quoted_line in quoted)
             changed = f"{text[: start.end()]}{_with_comma(head, comma)}{new}\n{text[end:]}"
         else:
             head = inside.strip().rstrip(",")
@@ -111,7 +111,7 @@ def _with_comma(head: str, comma: str) -> str:
     if not comma:
         return head
     last = head.rpartition("\n")[2]
-    comments = [found for found in _STRING.finditer(last) if found[0].startswith("#")]
+    comments = [comment for comment in _STRING.finditer(last) if comment[0].startswith("#")]
     if not comments:
         return head + comma
     at = len(head) - len(last) + comments[0].start()
@@ -119,15 +119,15 @@ def _with_comma(head: str, comma: str) -> str:
     return f"{code}{comma}{head[len(code) :]}"
 
 
-def _blank(found: re.Match[str]) -> str:
-    return " " * len(found[0]) if found[0].startswith("#") else "x" * len(found[0])
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0]) if match[0].startswith("#") else "x" * len(match[0])
 
 
 def _end_of_list(text: str, start: int) -> int | None:
     at = start
     while at < len(text):
-        if found := _STRING.match(text, at):
-            at = found.end()
+        if match := _STRING.match(text, at):
+            at = match.end()
         elif text[at] == "]":
             return at
         else:

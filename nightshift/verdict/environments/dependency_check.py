@@ -129,9 +129,9 @@ class DependencyCheck:
         """
         named = {normalise(name) for name in job.spec.packages}
         named -= survey.declared.keys() if job.environment else set()
-        may_use = (one for one in packages if one.requirement and self._may_use(job, one))
-        wanted = {one.requirement.key: one for one in may_use if one.requirement}
-        listed = {key: survey.known.get(key) or Requirement(name=key) for key in named}
+        may_use = (candidate for candidate in packages if candidate.requirement and self._may_use(job, candidate))
+        wanted = {candidate.requirement.key: candidate for candidate in may_use if candidate.requirement}
+        listed = {key: survey.allowed.get(key) or Requirement(name=key) for key in named}
         listed |= {key: package.requirement for key, package in wanted.items() if package.requirement}
         if not listed:
             return None
@@ -162,15 +162,15 @@ class DependencyCheck:
         if _subject(wanted) in job.denied:
             text = f"the owner denied the package {wanted.name}: do without it"
             return _finding(DENIED, need, text, Severity.BLOCK if package.written else Severity.NOTE)
-        if self._may_use(job, package) or not (package.written or package.known):
+        if self._may_use(job, package) or not (package.written or package.is_known):
             return None
         if job.environment and not package.written:
             return None  # what the owner declared is there; what his own files want besides was not there before either
-        found = await self._look_up(wanted)
-        if isinstance(found, str):
-            text = f"the module {need.module} is no file of the tree, and {found}"
+        index_answer = await self._look_up(wanted)
+        if isinstance(index_answer, str):
+            text = f"the module {need.module} is no file of the tree, and {index_answer}"
             return _finding(UNKNOWN, need, text, Severity.BLOCK if package.written else Severity.NOTE)
-        question = _question(package, wanted, found)
+        question = _question(package, wanted, index_answer)
         return Ask(kind=AskKind.PACKAGE, subject=_subject(wanted), question=question)
 
     async def _look_up(self, wanted: Requirement) -> Wheel | str | None:
@@ -182,10 +182,10 @@ class DependencyCheck:
                 self._looked_up[wanted.key] = str(error)
             except Unreachable:
                 return None
-        found = self._looked_up[wanted.key]
+        index_answer = self._looked_up[wanted.key]
         while len(self._looked_up) > REMEMBERED:  # a model may dream up a new name every day
             self._looked_up.popitem(last=False)
-        return found
+        return index_answer
 
     def _report(self, job: ChangeCheckJob, layer: Layer) -> None:
         packages = {wheel.name: [wheel.version, f"sha256:{wheel.sha256}"] for wheel in layer.wheels}
@@ -206,14 +206,14 @@ def list_provided(runtime: Runtime) -> frozenset[str]:
 
 def modules_in(folder: Path) -> frozenset[str]:
     """The top-level modules that a folder of libraries brings."""
-    found = (path for path in folder.iterdir() if path.is_dir() or path.suffix in {".py", ".so"})
-    return frozenset(path.name.partition(".")[0] for path in found if not path.name.endswith((".dist-info", ".data")))
+    paths = (path for path in folder.iterdir() if path.is_dir() or path.suffix in {".py", ".so"})
+    return frozenset(path.name.partition(".")[0] for path in paths if not path.name.endswith((".dist-info", ".data")))
 
 
-def _question(package: WantedPackage, wanted: Requirement, found: Wheel | None) -> str:
+def _question(package: WantedPackage, wanted: Requirement, wheel: Wheel | None) -> str:
     need = package.need
-    summary = f" The index says of {found.name} {found.version}: “{found.summary}”." if found else ""
-    slip = "" if package.known else " It is not among the packages known here: look whether it is a typing slip."
+    summary = f" The index says of {wheel.name} {wheel.version}: “{wheel.summary}”." if wheel else ""
+    slip = "" if package.is_known else " It is not among the packages known here: look whether it is a typing slip."
     does = "names it" if is_declaration(need.path) else f"imports {need.module}"
     why = f"{need.path}:{need.line} {does}" if need.path else "Its plan names it"
     return (

@@ -43,10 +43,10 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """The distribution of a module; `known` tells that it is no guess."""
+    """The distribution of a module; `is_known` tells that it is no guess."""
 
     requirement: Requirement
-    known: bool
+    is_known: bool
 
 
 def normalise(name: str) -> str:
@@ -56,10 +56,10 @@ def normalise(name: str) -> str:
 
 def requirement(text: str) -> Requirement | None:
     """Read a line of a requirements file; None where it names no distribution by name and versions alone."""
-    found = _REQUIREMENT.match(text.partition(" #")[0])
-    if found is None:
+    match = _REQUIREMENT.match(text.partition(" #")[0])
+    if match is None:
         return None
-    return Requirement(name=found["name"], specifier=re.sub(r"\s+", "", found["specifier"]).rstrip(","))
+    return Requirement(name=match["name"], specifier=re.sub(r"\s+", "", match["specifier"]).rstrip(","))
 
 
 def is_known(wanted: Requirement) -> bool:
@@ -79,17 +79,17 @@ def declarations(paths: Listing[str]) -> list[str]:
 
 def list_declared(files: Mapping[str, str]) -> dict[str, Requirement]:
     """List the distributions that requirements files and pyproject.toml name, by normal form."""
-    found = (requirement(line) for path, text in files.items() for line in _lines(path, text))
-    return {each.key: each for each in found if each}
+    requirements = (requirement(line) for path, text in files.items() for line in _lines(path, text))
+    return {each.key: each for each in requirements if each}
 
 
-def source_of(module: str, names: Iterable[str], known: Mapping[str, Requirement]) -> Source | None:
+def source_of(module: str, names: Iterable[str], allowed: Mapping[str, Requirement]) -> Source | None:
     """The distribution that brings a module.
 
     Args:
         module: its dotted name.
         names: what is imported from it.
-        known: distributions that the owner named, by normal form; their spelling and versions are taken.
+        allowed: distributions that the owner named, by normal form; their spelling and versions are taken.
 
     Returns:
         None where many distributions share the name and nothing tells which one is meant.
@@ -99,13 +99,13 @@ def source_of(module: str, names: Iterable[str], known: Mapping[str, Requirement
     options = next((OTHER_NAMES[part] for part in _prefixes(dotted) if part in OTHER_NAMES), ())
     options = options or _list_sharers(dotted)
     for name in (*options, *((top,) if not options else ()), *_variants(top)):
-        if normalise(name) in known:
-            return Source(requirement=known[normalise(name)], known=True)
+        if normalise(name) in allowed:
+            return Source(requirement=allowed[normalise(name)], is_known=True)
     if options:
-        return Source(requirement=Requirement(name=options[0]), known=True)
+        return Source(requirement=Requirement(name=options[0]), is_known=True)
     if any(shared == dotted or shared.startswith(f"{dotted}.") for shared in SHARED) or not top.isascii():
         return None
-    return Source(requirement=Requirement(name=top.replace("_", "-").strip("-")), known=top in SAME_NAMES)
+    return Source(requirement=Requirement(name=top.replace("_", "-").strip("-")), is_known=top in SAME_NAMES)
 
 
 def _lines(path: str, text: str) -> Iterator[str]:

@@ -49,8 +49,8 @@ class _Strict(BaseModel):
 
 
 def _refuse_steering(names: dict[str, str]) -> dict[str, str]:
-    if found := [name for name in names if RESERVED.fullmatch(name)]:
-        raise ValueError(f"{found[0]} steers programs of the run; choose another name")
+    if reserved := [name for name in names if RESERVED.fullmatch(name)]:
+        raise ValueError(f"{reserved[0]} steers programs of the run; choose another name")
     return names
 
 
@@ -107,10 +107,10 @@ class EnvironmentFile(_Strict):
     def _of_the_index(cls, lines: list[str]) -> list[str]:
         for line in lines:
             try:
-                found = Requirement(line)
+                requirement = Requirement(line)
             except InvalidRequirement:
                 raise ValueError(f"{line!r} names no package; write it as in `redis` or `redis>=5,<6`") from None
-            if found.url:
+            if requirement.url:
                 raise ValueError(f"{line!r} is an address; packages of the index alone are taken, by their names")
         return lines
 
@@ -118,7 +118,7 @@ class EnvironmentFile(_Strict):
     def _check_names(self) -> Self:
         ports = [f"port {service.ready.port}" for service in self.services.values() if service.ready.port]
         names = [f"variable {name}" for service in self.services.values() for name in service.exports]
-        if twice := next((one for one in (*ports, *names) if (*ports, *names).count(one) > 1), None):
+        if twice := next((label for label in (*ports, *names) if (*ports, *names).count(label) > 1), None):
             raise ValueError(f"two services have the {twice}; give each its own")
         return self
 
@@ -130,8 +130,8 @@ class EnvironmentFile(_Strict):
 
 def find(files: DeclaredFiles) -> str | None:
     """The path of the file that counts: that of the project, or that of the whole repository; None without any."""
-    places = dict.fromkeys((files.place, ""))
-    paths = (f"{place}{FOLDER}/{name}" for place in places for name in NAMES)
+    places = dict.fromkeys((files.folder, ""))
+    paths = (f"{folder}{FOLDER}/{name}" for folder in places for name in NAMES)
     return next((path for path in paths if path in files.paths), None)
 
 
@@ -176,13 +176,13 @@ def packages_of(files: DeclaredFiles) -> tuple[str, list[str]]:
 def _faults(error: ValidationError) -> Iterator[str]:
     for item in error.errors(include_url=False, include_input=False)[:20]:
         *owner, name = [str(part) for part in item["loc"] if part != "[key]"] or ["the file"]
-        place = ".".join((*owner, name))
+        field_path = ".".join((*owner, name))
         if item["type"] == "extra_forbidden":
             models: dict[int, type[BaseModel]] = {1: EnvironmentFile, 3: ServiceIn}
-            known = models.get(len(item["loc"]), ReadyIn)
-            yield f"{place} is no field; known are {', '.join(known.model_fields)}"
+            model = models.get(len(item["loc"]), ReadyIn)
+            yield f"{field_path} is no field; known are {', '.join(model.model_fields)}"
         elif item["loc"] and item["loc"][-1] == "[key]":
             how = "small letters, digits and hyphens" if len(item["loc"]) == 3 else "letters, digits and underscores"
-            yield f"{place} is no name; it takes {how}, and begins with a letter"
+            yield f"{field_path} is no name; it takes {how}, and begins with a letter"
         else:
-            yield f"{place}: {item['msg'].removeprefix('Value error, ')}"
+            yield f"{field_path}: {item['msg'].removeprefix('Value error, ')}"

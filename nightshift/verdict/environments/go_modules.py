@@ -44,8 +44,8 @@ class GoModules:
 
     def __init__(self, go: Go | None, environ: Mapping[str, str]) -> None:
         self._go = go
-        given = (one.strip() for one in environ.get("GOPROXY", "").replace("|", ",").split(","))
-        proxies = [one for one in given if one and one not in {"direct", "off"}]
+        given = (proxy.strip() for proxy in environ.get("GOPROXY", "").replace("|", ",").split(","))
+        proxies = [proxy for proxy in given if proxy and proxy not in {"direct", "off"}]
         self._environ = {**installers_environment(environ), **ENV, **_CLOSED, "GOPROXY": ",".join(proxies) or _PROXY}
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
@@ -54,8 +54,12 @@ class GoModules:
         if self._go is None or folder is None or f"{folder}vendor/modules.txt" in files.paths:
             return None
         texts = {path: files.text(path) for path in (f"{folder}{_MOD}", f"{folder}{_SUM}")}
-        whole = {path: text for path, text in texts.items() if text is not None}
-        return Recipe(kind=self.kind, texts=whole, parts=(_FORMAT,)) if len(whole) == len(texts) else None
+        declared_texts = {path: text for path, text in texts.items() if text is not None}
+        return (
+            Recipe(kind=self.kind, texts=declared_texts, parts=(_FORMAT,))
+            if len(declared_texts) == len(texts)
+            else None
+        )
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:
         """Fetch the modules.
@@ -65,12 +69,12 @@ class GoModules:
             SandboxError: they cannot be had, or are not those of `go.sum`.
         """
         assert self._go, "a recipe is made where there is a toolchain"
-        with tempfile.TemporaryDirectory(prefix=orphans.prefix("go")) as place:
-            await asyncio.to_thread(_write, Path(place), recipe.texts)
-            own = {"GOROOT": self._go.root, "GOMODCACHE": str(folder), "GOFLAGS": "-modcacherw", "HOME": place}
+        with tempfile.TemporaryDirectory(prefix=orphans.prefix("go")) as scratch:
+            await asyncio.to_thread(_write, Path(scratch), recipe.texts)
+            own = {"GOROOT": self._go.root, "GOMODCACHE": str(folder), "GOFLAGS": "-modcacherw", "HOME": scratch}
             try:
                 words = [self._go.path, "mod", "download"]
-                work = call(words, {**self._environ, **own}, INSTALL_S, cwd=Path(place))
+                work = call(words, {**self._environ, **own}, INSTALL_S, cwd=Path(scratch))
                 done = await limit_size(work, folder, MOST_MB)
             except TimeoutError:
                 raise SandboxError(f"fetching the modules of Go took longer than {INSTALL_S:.0f} s") from None
@@ -78,13 +82,13 @@ class GoModules:
                 error = Unreachable if any(word in done.stderr for word in _AWAY) else SandboxError
                 raise error(f"the modules of {next(iter(recipe.texts))} cannot be had: {done.stderr.strip()[-600:]}")
             wanted = next(text for path, text in recipe.texts.items() if path.endswith(_SUM))
-            if new := _lines(await asyncio.to_thread(Path(place, _SUM).read_text, "utf-8")) - _lines(wanted):
+            if new := _lines(await asyncio.to_thread(Path(scratch, _SUM).read_text, "utf-8")) - _lines(wanted):
                 raise SandboxError(f"go.sum does not have {min(new).rpartition(' ')[0]}; type `go mod tidy`")
         return Made(
             packages=dict(await asyncio.to_thread(_modules, folder)), more={"interpreter": f"Go {self._go.version}"}
         )
 
-    async def shown(self, recipe: Recipe, made: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:  # noqa: ARG002 (the interface)
+    async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:  # noqa: ARG002 (the interface)
         """The runtime with the modules, which builds find offline."""
         return replace(
             runtime,
@@ -93,9 +97,9 @@ class GoModules:
         )
 
 
-def _write(place: Path, texts: Mapping[str, str]) -> None:
+def _write(folder: Path, texts: Mapping[str, str]) -> None:
     for path, text in texts.items():
-        (place / path.rpartition("/")[2]).write_text(text, encoding="utf-8")
+        (folder / path.rpartition("/")[2]).write_text(text, encoding="utf-8")
 
 
 def _lines(text: str) -> set[str]:
@@ -105,11 +109,11 @@ def _lines(text: str) -> set[str]:
 def _modules(folder: Path) -> list[tuple[str, str]]:
     """The modules of a cache, each with its version."""
     top = folder / "cache" / "download"
-    found = (path.relative_to(top).as_posix().partition("/@v/") for path in top.rglob("@v/*.zip"))
-    return sorted((_plain(name), version.removesuffix(".zip")) for name, _, version in found)
+    archives = (path.relative_to(top).as_posix().partition("/@v/") for path in top.rglob("@v/*.zip"))
+    return sorted((_unescape_name(name), version.removesuffix(".zip")) for name, _, version in archives)
 
 
-def _plain(name: str) -> str:
+def _unescape_name(name: str) -> str:
     """A module's path: in the cache, `!a` stands for `A`."""
     parts = name.split("!")
     return parts[0] + "".join(part[:1].upper() + part[1:] for part in parts[1:])

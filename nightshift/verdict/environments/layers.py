@@ -95,13 +95,13 @@ class LayerStore:
         key = _digest(self.wheels.series, *sorted(f"{name}=={version}" for name, version in packages.items()))
         folder = self._store.path(key)
         async with self._store.lock(key):
-            known = self._read(key)
-            if known is not None and folder.is_dir():
-                return Layer(folder=folder, wheels=known)
-            found = wheels or await self.wheels.pinned(packages)
-            await self._store.build(key, lambda building: self._fill(building, found))
-            await self._write(key, found)
-        return Layer(folder=folder, wheels=found, new=True)
+            stored = self._read(key)
+            if stored is not None and folder.is_dir():
+                return Layer(folder=folder, wheels=stored)
+            new_wheels = wheels or await self.wheels.pinned(packages)
+            await self._store.build(key, lambda building: self._fill(building, new_wheels))
+            await self._write(key, new_wheels)
+        return Layer(folder=folder, wheels=new_wheels, new=True)
 
     async def _fill(self, folder: Path, wheels: Sequence[Wheel]) -> None:
         await self.wheels.install(wheels, folder)
@@ -169,13 +169,13 @@ async def with_packages(runtime: Runtime, layers: LayerStore | None, packages: M
 
 def pins(runtime: Runtime) -> list[str]:
     """The test libraries as they are: packages must go together with them, since they come first."""
-    found = []
+    lines = []
     for mount in runtime.mounts:
         if mount.inside in runtime.libraries:
             for info in sorted(mount.host.glob("*.dist-info")):
                 name, _, version = info.name.removesuffix(".dist-info").partition("-")
-                found.append(f"{name}=={version}")
-    return found
+                lines.append(f"{name}=={version}")
+    return lines
 
 
 def _digest(*parts: str) -> str:

@@ -52,7 +52,7 @@ class Pinned:
     @property
     def line(self) -> str:
         """As an installer reads it."""
-        return " ".join((f"{self.name}=={self.version}", *(f"--hash={one}" for one in self.hashes)))
+        return " ".join((f"{self.name}=={self.version}", *(f"--hash={digest}" for digest in self.hashes)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,15 +95,15 @@ def requirement_files(paths: Listing[str], folder: str) -> list[str]:
     """The requirement files of a folder that tests may need; of a source and what was compiled of it the latter."""
     alike = paths.having(ending_of, ".txt", ".in")
     own = {path: path.removeprefix(folder) for path in alike if path.startswith(folder)}
-    found = sorted(path for path, name in own.items() if _REQUIREMENTS.fullmatch(name))
-    return [path for path in found if not (path.endswith(".in") and f"{path[:-3]}.txt" in own)]
+    files = sorted(path for path, name in own.items() if _REQUIREMENTS.fullmatch(name))
+    return [path for path in files if not (path.endswith(".in") and f"{path[:-3]}.txt" in own)]
 
 
 def list_included(text: str, path: str) -> Iterator[str]:
     """The paths that a requirement file includes; those outside of the repository are left out."""
     for line in _logical_lines(text):
-        found = re.match(r"(?:-r|--requirement|-c|--constraint)[ =]?\s*(\S+)", line)
-        if found and (target := _beside(path, found[1])):
+        match = re.match(r"(?:-r|--requirement|-c|--constraint)[ =]?\s*(\S+)", line)
+        if match and (target := _beside(path, match[1])):
             yield target
 
 
@@ -134,20 +134,24 @@ class Reader:
         try:
             table = tomllib.loads(text)
             kind = path.rpartition("/")[2]
-            found = [*getattr(self, f"_{kind.partition('.')[0]}")(table, own)]
+            packages = [*getattr(self, f"_{kind.partition('.')[0]}")(table, own)]
         except (tomllib.TOMLDecodeError, RecursionError, TypeError, AttributeError, KeyError, ValueError) as error:
             raise SandboxError(f"{path} cannot be read: {type(error).__name__}: {str(error)[:120]}") from error
         chosen: dict[str, Pinned] = {}
-        for one in found:
-            if one.key == normalise(own.name):
+        for package in packages:
+            if package.key == normalise(own.name):
                 continue
-            if version := self._ours.get(one.key):
-                if version != one.version:
-                    self._remark(f"{one.name} {version} of the test libraries is used in the place of {one.version}")
-            elif one.key in chosen and chosen[one.key].version != one.version:
-                self._remark(f"{one.name} {one.version} is left out: {chosen[one.key].version} is chosen as well")
+            if version := self._ours.get(package.key):
+                if version != package.version:
+                    self._remark(
+                        f"{package.name} {version} of the test libraries is used in the place of {package.version}"
+                    )
+            elif package.key in chosen and chosen[package.key].version != package.version:
+                self._remark(
+                    f"{package.name} {package.version} is left out: {chosen[package.key].version} is chosen as well"
+                )
             else:
-                chosen[one.key] = one
+                chosen[package.key] = package
         _check_count(path, chosen)
         return Declaration(pinned=tuple(chosen.values()), remarks=self._describe())
 
@@ -163,50 +167,50 @@ class Reader:
             SandboxError: they name too much.
         """
         self._remarks.clear()
-        said = _Said()
+        content = _Said()
         for path in paths:
-            self._take(said, path, path, texts, own, constraining=False)
+            self._take(content, path, path, texts, own, constraining=False)
         groups = [self._all_plain(own.requires, "the package", own)]
         wanted = {**own.extras, **own.groups}
         groups += [
             self._all_plain(each, f"group {name}", own)
             for name, each in wanted.items()
-            if is_for_tests(name) or name in said.extras
+            if is_for_tests(name) or name in content.extras
         ]
-        groups += list(said.lines.values())
+        groups += list(content.lines.values())
         groups = [[line for line in group if self._is_not_ours(line)] for group in groups]
         _check_count("the repository", [line for group in groups for line in group])
-        constraints = [line for line in said.constraints if normalise(Requirement(line).name) not in self._ours]
+        constraints = [line for line in content.constraints if normalise(Requirement(line).name) not in self._ours]
         return Declaration(
             groups=tuple(tuple(dict.fromkeys(group)) for group in groups if group),
             constraints=tuple(dict.fromkeys(constraints)),
-            hashes=said.hashes,
+            hashes=content.hashes,
             remarks=self._describe(),
         )
 
-    def with_lines(self, found: Declaration, lines: Sequence[str], where: str, own: OwnPackage) -> Declaration:
+    def with_lines(self, declaration: Declaration, lines: Sequence[str], where: str, own: OwnPackage) -> Declaration:
         """A declaration with further requirements, for which what it pins stands as it is."""
         self._remarks.clear()
         group = tuple(line for line in self._all_plain(lines, where, own) if self._is_not_ours(line))
         if not group:
-            return replace(found, remarks=(*found.remarks, *self._describe()))
-        pins = (f"{one.name}=={one.version}" for one in found.pinned)
+            return replace(declaration, remarks=(*declaration.remarks, *self._describe()))
+        pins = (f"{package.name}=={package.version}" for package in declaration.pinned)
         return replace(
-            found,
-            groups=(*found.groups, group),
-            constraints=(*found.constraints, *pins),
-            remarks=(*found.remarks, *self._describe()),
+            declaration,
+            groups=(*declaration.groups, group),
+            constraints=(*declaration.constraints, *pins),
+            remarks=(*declaration.remarks, *self._describe()),
         )
 
     # --- requirements
 
     def _take(
-        self, said: _Said, path: str, group: str, texts: Mapping[str, str], own: OwnPackage, *, constraining: bool
+        self, content: _Said, path: str, group: str, texts: Mapping[str, str], own: OwnPackage, *, constraining: bool
     ) -> None:
         """Take in a requirement file, and those that it includes, as part of a group or as constraints."""
-        if (path, constraining) in said.seen or path not in texts:
+        if (path, constraining) in content.seen or path not in texts:
             return
-        said.seen.add((path, constraining))
+        content.seen.add((path, constraining))
         for line in _logical_lines(texts[path]):
             if more := re.match(r"(-r|--requirement|-c|--constraint)[ =]?\s*(\S+)", line):
                 target = _beside(path, more[2])
@@ -214,52 +218,56 @@ class Reader:
                     self._remark(f"{more[2]}, which {path} includes, is no file of the repository")
                 else:
                     limits = constraining or more[1] in {"-c", "--constraint"}
-                    self._take(said, target, group, texts, own, constraining=limits)
+                    self._take(content, target, group, texts, own, constraining=limits)
             elif itself := re.match(r"(?:-e\s*|--editable[ =])?\.{1,2}/?(?:\[([\w,\s.-]*)\])?\s*(?:;.*)?$", line):
-                said.extras.update(each.strip() for each in (itself[1] or "").split(",") if each.strip())
+                content.extras.update(each.strip() for each in (itself[1] or "").split(",") if each.strip())
             elif line.startswith("-"):
                 self._remark(f"{line.split()[0].partition('=')[0]} in {path} is not followed")
-            elif plain := self._plain(line.partition("--hash")[0].strip().rstrip("\\").strip(), path, own):
-                (said.constraints if constraining else said.lines.setdefault(group, [])).append(plain)
+            elif requirement := self._normalise_requirement(
+                line.partition("--hash")[0].strip().rstrip("\\").strip(), path, own
+            ):
+                (content.constraints if constraining else content.lines.setdefault(group, [])).append(requirement)
                 if allowed := tuple(_HASH.findall(line)):
-                    said.hashes[normalise(Requirement(plain).name)] = allowed
+                    content.hashes[normalise(Requirement(requirement).name)] = allowed
 
     def _all_plain(self, lines: Sequence[str], where: str, own: OwnPackage, depth: int = 0) -> list[str]:
         """Requirements in their plain form; the package's own name stands for its extras."""
-        found = []
+        requirements = []
         for line in (line.partition(" #")[0].strip() for line in lines):
             if not line or line.startswith("#"):
                 continue
             mine = re.match(r"([\w.-]+)\s*\[([\w,\s.-]+)\]", line)
             if mine and own.name and normalise(mine[1]) == normalise(own.name):
                 for extra in (each.strip() for each in mine[2].split(",") if depth < 3):
-                    found += self._all_plain(own.extras.get(extra, ()), f"extra {extra}", own, depth + 1)
-            elif plain := self._plain(line, where, own):
-                found.append(plain)
-        return found
+                    requirements += self._all_plain(own.extras.get(extra, ()), f"extra {extra}", own, depth + 1)
+            elif requirement := self._normalise_requirement(line, where, own):
+                requirements.append(requirement)
+        return requirements
 
-    def _plain(self, line: str, where: str, own: OwnPackage) -> str:
+    def _normalise_requirement(self, line: str, where: str, own: OwnPackage) -> str:
         """A requirement as an installer of ours takes it; empty for one that is left out."""
         try:
-            found = Requirement(line)
+            requirement = Requirement(line)
         except InvalidRequirement:
             self._remark(f"{line[:80]!r} in {where} is no package of the index; it is left out")
             return ""
-        if found.url:
-            self._remark(f"{found.name} in {where} is not taken from an index ({found.url[:60]}); it is left out")
+        if requirement.url:
+            self._remark(
+                f"{requirement.name} in {where} is not taken from an index ({requirement.url[:60]}); it is left out"
+            )
             return ""
-        if not _NAME.fullmatch(found.name) or normalise(found.name) == normalise(own.name):
+        if not _NAME.fullmatch(requirement.name) or normalise(requirement.name) == normalise(own.name):
             return ""
-        if found.marker and not self._holds(str(found.marker)):
+        if requirement.marker and not self._holds(str(requirement.marker)):
             return ""
-        extras = f"[{','.join(sorted(found.extras))}]" if found.extras else ""
-        return f"{found.name}{extras}{found.specifier}"
+        extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+        return f"{requirement.name}{extras}{requirement.specifier}"
 
     def _is_not_ours(self, line: str) -> bool:
-        found = Requirement(line)
-        version = self._ours.get(normalise(found.name))
-        if version and not found.specifier.contains(version, prereleases=True):
-            self._remark(f"{found.name} {version} of the test libraries is used; {line} is asked for")
+        requirement = Requirement(line)
+        version = self._ours.get(normalise(requirement.name))
+        if version and not requirement.specifier.contains(version, prereleases=True):
+            self._remark(f"{requirement.name} {version} of the test libraries is used; {line} is asked for")
         return version is None
 
     def _holds(self, marker: str, more: Mapping[str, Any] | None = None, *, lock: bool = False) -> bool:
@@ -269,8 +277,8 @@ class Reader:
         except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, KeyError, TypeError):
             return True
 
-    def _elsewhere(self, name: object, place: object) -> None:
-        self._remark(f"{str(name)[:80]} is not taken from an index ({place}); it is left out")
+    def _elsewhere(self, name: object, origin: object) -> None:
+        self._remark(f"{str(name)[:80]} is not taken from an index ({origin}); it is left out")
 
     def _remark(self, text: str) -> None:
         self._remarks[text] = None
@@ -337,7 +345,7 @@ class Reader:
             groups = package.get("groups")
             mine = [group for group in groups or ["main"] if group == "main" or is_for_tests(group)]
             markers = package.get("markers")
-            fits = any(self._holds(one) for one in _markers_of(markers, mine))
+            fits = any(self._holds(marker) for marker in _markers_of(markers, mine))
             if (
                 not mine
                 or not fits
@@ -348,8 +356,8 @@ class Reader:
                 self._elsewhere(package["name"], package["source"].get("type"))
                 continue
             files = package.get("files") or table.get("metadata", {}).get("files", {}).get(package["name"], [])
-            if found := self._sound(package["name"], package["version"], [str(each.get("hash")) for each in files]):
-                yield found
+            if pinned := self._sound(package["name"], package["version"], [str(each.get("hash")) for each in files]):
+                yield pinned
 
     def _pdm(self, table: Mapping[str, Any], _own: OwnPackage) -> Iterator[Pinned]:
         for package in table.get("package", []):
@@ -358,13 +366,13 @@ class Reader:
                 continue
             if "marker" in package and not self._holds(package["marker"]):
                 continue
-            if place := next((key for key in ("git", "url", "path") if key in package), ""):
-                self._elsewhere(package["name"], place)
+            if origin := next((key for key in ("git", "url", "path") if key in package), ""):
+                self._elsewhere(package["name"], origin)
                 continue
-            if found := self._sound(
+            if pinned := self._sound(
                 package["name"], package.get("version"), [str(each.get("hash")) for each in package.get("files", [])]
             ):
-                yield found
+                yield pinned
 
     def _pylock(self, table: Mapping[str, Any], _own: OwnPackage) -> Iterator[Pinned]:
         groups = {str(group) for group in table.get("dependency-groups", []) if is_for_tests(str(group))}
@@ -373,13 +381,13 @@ class Reader:
         for package in table.get("packages", []):
             if "marker" in package and not self._holds(package["marker"], chosen, lock=True):
                 continue
-            if place := next((key for key in ("vcs", "directory", "archive") if key in package), ""):
-                self._elsewhere(package["name"], place)
+            if origin := next((key for key in ("vcs", "directory", "archive") if key in package), ""):
+                self._elsewhere(package["name"], origin)
                 continue
             files = [*package.get("wheels", []), *([package["sdist"]] if "sdist" in package else [])]
             hashes = [f"sha256:{each.get('hashes', {}).get('sha256', '')}" for each in files]
-            if found := self._sound(package["name"], package.get("version"), hashes):
-                yield found
+            if pinned := self._sound(package["name"], package.get("version"), hashes):
+                yield pinned
 
     def _sound(self, name: object, version: object, hashes: Sequence[str]) -> Pinned | None:
         """A package of a lock; one whose name or version is none is told and left out."""
@@ -390,7 +398,7 @@ class Reader:
         except InvalidVersion:
             self._remark(f"{str(name)[:80]!r} {str(version)[:40]!r} is no name and version; it is left out")
             return None
-        sound = tuple(dict.fromkeys(one for one in hashes if _SHA.fullmatch(one)))
+        sound = tuple(dict.fromkeys(digest for digest in hashes if _SHA.fullmatch(digest)))
         if not sound:
             self._remark(f"{name} has no hash in the lock; it is left out")
             return None
@@ -399,13 +407,13 @@ class Reader:
 
 def without(declaration: Declaration, names: Collection[str], remarks: Sequence[str]) -> Declaration:
     """The same without some packages, by normal form."""
-    kept = tuple(one for one in declaration.pinned if one.key not in names)
-    return replace(declaration, pinned=kept, remarks=(*declaration.remarks, *remarks))
+    remaining = tuple(package for package in declaration.pinned if package.key not in names)
+    return replace(declaration, pinned=remaining, remarks=(*declaration.remarks, *remarks))
 
 
-def _check_count(where: str, found: Collection[object]) -> None:
-    if len(found) > MOST_PACKAGES:
-        raise SandboxError(f"{where} names {len(found)} packages; {MOST_PACKAGES} are the most")
+def _check_count(where: str, packages: Collection[object]) -> None:
+    if len(packages) > MOST_PACKAGES:
+        raise SandboxError(f"{where} names {len(packages)} packages; {MOST_PACKAGES} are the most")
 
 
 def _markers_of(markers: object, groups: Sequence[str]) -> list[str]:
@@ -424,14 +432,14 @@ def _source(package: Mapping[str, Any]) -> Mapping[str, Any]:
 def _logical_lines(text: str) -> Iterator[str]:
     """The lines of a requirement file, continued ones joined, comments taken off."""
     for line in re.sub(r"\\\r?\n", " ", text).splitlines():
-        plain = re.sub(r"(^|\s)#.*$", "", line).strip()
-        if plain:
-            yield plain
+        logical_line = re.sub(r"(^|\s)#.*$", "", line).strip()
+        if logical_line:
+            yield logical_line
 
 
 def _beside(path: str, target: str) -> str | None:
     """The path that a file includes, from where that file lies; None for one outside of the repository."""
     if "://" in target or target.startswith("/"):
         return None
-    found = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
-    return None if found.startswith("../") or found == ".." else found
+    included = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    return None if included.startswith("../") or included == ".." else included

@@ -52,8 +52,8 @@ class Recipe:
     def name(self) -> str:
         """The name of its folder: the kind, and the digest of all that decides what is in it."""
         words = [f"{path}\0{text}" for path, text in sorted(self.texts.items())]
-        found = hashlib.sha256("\0\0".join((self.kind, *self.parts, *words)).encode("utf-8", "surrogatepass"))
-        return f"{self.kind}-{found.hexdigest()[:24]}"
+        digest = hashlib.sha256("\0\0".join((self.kind, *self.parts, *words)).encode("utf-8", "surrogatepass"))
+        return f"{self.kind}-{digest.hexdigest()[:24]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class Maker(Protocol):
         """
         ...
 
-    async def shown(self, recipe: Recipe, made: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:
+    async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:
         """The runtime with the folder; `files` are those of the run, with its change.
 
         Raises:
@@ -113,14 +113,14 @@ class Environments:
         self, store: FolderStore, makers: Sequence[Maker], agreed: Callable[[str], bool] = lambda _digest: False
     ) -> None:
         self._store, self._makers, self._agreed = store, tuple(makers), agreed
-        self._found: OrderedDict[str, tuple[Recipe, ...]] = OrderedDict()
+        self._recipes_by_commit: OrderedDict[str, tuple[Recipe, ...]] = OrderedDict()
 
     async def of(self, tree: Tree) -> Environment:
         """Read what the tree of a commit declares; nothing is made, and what nobody agreed to is left out."""
         recipes = await self._recipes(tree)
         unasked = [recipe for recipe in recipes if not self._may_run(recipe)]
-        found = _of([recipe for recipe in recipes if recipe not in unasked])
-        return replace(found, unasked=unasked[0].script if unasked else None)
+        environment = _of([recipe for recipe in recipes if recipe not in unasked])
+        return replace(environment, unasked=unasked[0].script if unasked else None)
 
     def _may_run(self, recipe: Recipe) -> bool:
         return recipe.script is None or self._agreed(recipe.script.digest)
@@ -151,8 +151,8 @@ class Environments:
             new |= {recipe.name} if is_new else set()
         if last and not there:
             raise last
-        made = tuple(one for one in self.kept() if one.name in new) if new else ()
-        return Making(environment=_of(there), new=made, failed=tuple(failed))
+        new_parts = tuple(part for part in self.list_parts() if part.name in new) if new else ()
+        return Making(environment=_of(there), new=new_parts, failed=tuple(failed))
 
     async def runtime_for(self, runtime: Runtime, tree: Tree, digest: str, change: Change | None = None) -> Runtime:
         """A runtime with an environment, which is made where it is not there.
@@ -170,8 +170,8 @@ class Environments:
             return runtime
         files = DeclaredFiles(tree, change)
         for recipe in await self._of_digest(tree, digest):
-            made, _ = await self._make_or_read(recipe)
-            runtime = await self._maker(recipe).shown(recipe, made, self._store.path(recipe.name), files, runtime)
+            note, _ = await self._make_or_read(recipe)
+            runtime = await self._maker(recipe).shown(recipe, note, self._store.path(recipe.name), files, runtime)
         return runtime
 
     async def _of_digest(self, tree: Tree, digest: str) -> tuple[Recipe, ...]:
@@ -179,43 +179,43 @@ class Environments:
         for some in _choices(recipes):
             if _of(some).digest == digest:
                 return some
-        told = ", ".join(_of(recipes).sources) or "nothing"
-        raise SandboxError(f"environment {digest[:12]} is not what the tree declares ({told})")
+        sources = ", ".join(_of(recipes).sources) or "nothing"
+        raise SandboxError(f"environment {digest[:12]} is not what the tree declares ({sources})")
 
     async def _recipes(self, tree: Tree) -> tuple[Recipe, ...]:
         key = tree.commit
-        if key not in self._found:
+        if key not in self._recipes_by_commit:
             files = DeclaredFiles(tree)
-            found = await asyncio.to_thread(lambda: [maker.recipe(files) for maker in self._makers])
-            self._found[key] = tuple(recipe for recipe in found if recipe)
-            while len(self._found) > REMEMBERED:
-                self._found.popitem(last=False)
-        return self._found[key]
+            recipes = await asyncio.to_thread(lambda: [maker.recipe(files) for maker in self._makers])
+            self._recipes_by_commit[key] = tuple(recipe for recipe in recipes if recipe)
+            while len(self._recipes_by_commit) > REMEMBERED:
+                self._recipes_by_commit.popitem(last=False)
+        return self._recipes_by_commit[key]
 
     def _maker(self, recipe: Recipe) -> Maker:
         return next(maker for maker in self._makers if maker.kind == recipe.kind)
 
     async def _make_or_read(self, recipe: Recipe) -> tuple[Made, bool]:
         """Return the content of a folder, and whether it was made now. Two that ask for it at once make it once."""
-        if (made := self._read_note(recipe)) is not None:
-            return made, False
+        if (content := self._read_note(recipe)) is not None:
+            return content, False
         async with self._store.lock(recipe.name):
-            if (made := self._read_note(recipe)) is not None:
-                return made, False
-            told = list[Made]()
+            if (content := self._read_note(recipe)) is not None:
+                return content, False
+            contents = list[Made]()
 
             if not self._may_run(recipe):
                 raise SandboxError(f"{', '.join(recipe.texts)} is not run: its owner has not agreed to it here")
 
             async def fill(folder: Path) -> None:
-                told.append(await self._maker(recipe).fill(recipe, folder))
+                contents.append(await self._maker(recipe).fill(recipe, folder))
 
             # Without its note nobody knows what it holds.
             await asyncio.to_thread(remove, self._store.path(recipe.name))
             await self._store.build(recipe.name, fill)
-            note = {"kind": recipe.kind, "sources": sorted(recipe.texts), **asdict(told[0])}
+            note = {"kind": recipe.kind, "sources": sorted(recipe.texts), **asdict(contents[0])}
             await self._store.write(recipe.name, note)
-            return told[0], True
+            return contents[0], True
 
     def _read_note(self, recipe: Recipe) -> Made | None:
         """Read the note of a folder, if both are there."""
@@ -233,10 +233,12 @@ class Environments:
             digest: of the environment.
             of: what to look for: `modules` of Python, or `node_modules`.
         """
-        made = [await self._make_or_read(recipe) for recipe in await self._of_digest(tree, digest)] if digest else []
-        return frozenset(name for one, _ in made for name in one.more.get(of, ()))
+        contents = (
+            [await self._make_or_read(recipe) for recipe in await self._of_digest(tree, digest)] if digest else []
+        )
+        return frozenset(name for content, _ in contents for name in content.more.get(of, ()))
 
-    def kept(self) -> list[MadeEnvironment]:
+    def list_parts(self) -> list[MadeEnvironment]:
         """List the folders on the disk, used last first."""
         return list_made(self._store.path(""))
 
@@ -264,18 +266,18 @@ def list_made(folder: Path) -> list[MadeEnvironment]:
     """The parts of environments in the folder of a store, used last first."""
     return [
         MadeEnvironment(
-            name=one.name,
-            kind=one.note.get("kind", ""),
-            sources=tuple(one.note.get("sources", ())),
-            interpreter=one.note.get("more", {}).get("interpreter", ""),
-            packages=one.note.get("packages", {}),
-            remarks=tuple(one.note.get("remarks", ())),
-            services=tuple(one.note.get("more", {}).get("services", ())),
-            used_at=one.used_at,
-            size_bytes=one.size_bytes,
+            name=part.name,
+            kind=part.note.get("kind", ""),
+            sources=tuple(part.note.get("sources", ())),
+            interpreter=part.note.get("more", {}).get("interpreter", ""),
+            packages=part.note.get("packages", {}),
+            remarks=tuple(part.note.get("remarks", ())),
+            services=tuple(part.note.get("more", {}).get("services", ())),
+            used_at=part.used_at,
+            size_bytes=part.size_bytes,
         )
-        for one in notes_in(folder)
-        if isinstance(one.note, dict) and "kind" in one.note
+        for part in notes_in(folder)
+        if isinstance(part.note, dict) and "kind" in part.note
     ]
 
 

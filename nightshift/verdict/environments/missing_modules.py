@@ -58,13 +58,13 @@ class ImportMemory:
 
     def imports(self, blob: str, read: Callable[[], str]) -> list[Imported]:
         """The imports of a file with that content."""
-        if (found := self._imports.get(blob)) is None:
-            found = imports(read())
+        if (imported := self._imports.get(blob)) is None:
+            imported = imports(read())
             with self._lock:
-                self._imports[blob] = found
+                self._imports[blob] = imported
                 while len(self._imports) > self._max_files:
                     self._imports.popitem(last=False)
-        return found
+        return imported
 
 
 class MissingModuleFinder:
@@ -91,18 +91,18 @@ class MissingModuleFinder:
     def missing(self, starts: Iterable[str]) -> list[MissingModule]:
         """List what is missing for these files and all that they import, one need a module, in the order of finding."""
         waiting = [path for path in starts if path.endswith(".py") and path.rpartition("/")[2] not in _TOOLS]
-        seen, found = set(waiting), dict[tuple[str, tuple[str, ...]], MissingModule]()
+        seen, needs = set(waiting), dict[tuple[str, tuple[str, ...]], MissingModule]()
         while waiting:
             path = waiting.pop(0)
             for each in self._imports_of(path):
                 inside, files = self._locate(path, each)
                 if not inside and not each.optional and each.module.partition(".")[0] not in self._available:
                     need = MissingModule(module=each.module, names=each.names, path=path, line=each.line)
-                    found.setdefault((each.module, each.names), need)
+                    needs.setdefault((each.module, each.names), need)
                 new = [file for file in files if file not in seen]
                 seen.update(new)
                 waiting += new
-        return list(found.values())
+        return list(needs.values())
 
     def _locate(self, importing: str, each: Imported) -> tuple[bool, list[str]]:
         """Whether an import leads into the tree, and to which files."""

@@ -78,7 +78,7 @@ class NpmMaker:
         if not (folder is not None or members) or not any(map(is_source, files.paths.below(folder or ""))):
             return None
         name = next((name for name in LOCKS if folder is not None and f"{folder}{name}" in files.paths), "")
-        path = f"{folder}{name}" if name else f"{files.place}package.json"
+        path = f"{folder}{name}" if name else f"{files.folder}package.json"
         text = files.text(path)
         if text is None:
             return None
@@ -113,10 +113,10 @@ class NpmMaker:
         return Made(packages=there, remarks=layout.remarks, more=more)
 
     async def shown(
-        self, _recipe: Recipe, made: Made, folder: Path, _files: DeclaredFiles, runtime: Runtime
+        self, _recipe: Recipe, note: Made, folder: Path, _files: DeclaredFiles, runtime: Runtime
     ) -> Runtime:
         """The runtime with the packages, if there are any."""
-        return runtime.with_modules(folder / FOLDER) if made.more else runtime
+        return runtime.with_modules(folder / FOLDER) if note.more else runtime
 
     async def _install(self, layout: Layout, target: Path) -> Layout:
         """Lay the packages down; what the registry has not, or has with other bytes, is left out and told."""
@@ -139,12 +139,12 @@ class NpmMaker:
                 if done.code == 0:
                     await asyncio.to_thread(_keep, Path(scratch, FOLDER), target)
                     break
-                said = " ".join(line.removeprefix("npm error ") for line in done.stderr.splitlines())
-            if _AWAY.search(said):
-                raise Unreachable(f"the registry does not answer: {said[:300]}")
-            blamed = _find_blamed(said, layout)
+                output = " ".join(line.removeprefix("npm error ") for line in done.stderr.splitlines())
+            if _AWAY.search(output):
+                raise Unreachable(f"the registry does not answer: {output[:300]}")
+            blamed = _find_blamed(output, layout)
             if blamed is None or not left:
-                raise _Impossible(f"npm failed: {said[:300]}")
+                raise _Impossible(f"npm failed: {output[:300]}")
             left -= 1
             layout = layout.without(*blamed)
         return layout
@@ -161,28 +161,28 @@ def write_manifest(layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
     """
     own: dict[str, Any] = {"name": "environment", "version": "0.0.0", "private": True}
     entries: dict[str, Any] = {"": own}
-    for place, one in sorted(layout.packages.items(), key=lambda item: item[0].count(f"{FOLDER}/")):
-        above, _, alias = f"/{place}".rpartition(f"/{FOLDER}/")
+    for location, package in sorted(layout.packages.items(), key=lambda item: item[0].count(f"{FOLDER}/")):
+        above, _, alias = f"/{location}".rpartition(f"/{FOLDER}/")
         if above.lstrip("/") not in entries:
             continue  # what it lies below is left out
-        entry: dict[str, Any] = {"version": one.version, "integrity": one.integrity, **one.limits}
-        entry |= {"name": one.name} if one.name != alias else {}
-        entry |= {"resolved": f"https://registry.npmjs.org/{one.archive}"} if one.is_public else {}
-        entry |= {"optional": True} if one.optional else {}
-        entries[place] = entry
-        group = "optionalDependencies" if one.optional else "dependencies"
-        wanted = one.version if one.name == alias else f"npm:{one.name}@{one.version}"
+        entry: dict[str, Any] = {"version": package.version, "integrity": package.integrity, **package.limits}
+        entry |= {"name": package.name} if package.name != alias else {}
+        entry |= {"resolved": f"https://registry.npmjs.org/{package.archive}"} if package.is_public else {}
+        entry |= {"optional": True} if package.optional else {}
+        entries[location] = entry
+        group = "optionalDependencies" if package.optional else "dependencies"
+        wanted = package.version if package.name == alias else f"npm:{package.name}@{package.version}"
         entries[above.lstrip("/")].setdefault(group, {})[alias] = wanted
     return own, {**own, "lockfileVersion": 3, "requires": True, "packages": entries}
 
 
 def _find_members(files: DeclaredFiles) -> dict[str, str]:
     """The packages of a workspace of npm, yarn or pnpm: name to folder, as a run has it."""
-    patterns = workspaces(files.text(f"{files.place}package.json"), files.text(f"{files.place}pnpm-workspace.yaml"))
+    patterns = workspaces(files.text(f"{files.folder}package.json"), files.text(f"{files.folder}pnpm-workspace.yaml"))
     members = dict[str, str]()
     for path in files.paths.having(last_of, "package.json") if patterns else ():
-        folder = path.removeprefix(files.place).rpartition("/")[0]
-        if path.startswith(files.place) and any(is_member(folder, pattern) for pattern in patterns):
+        folder = path.removeprefix(files.folder).rpartition("/")[0]
+        if path.startswith(files.folder) and any(is_member(folder, pattern) for pattern in patterns):
             try:
                 name = str(json.loads(files.text(path) or "{}")["name"])
             except (ValueError, KeyError, TypeError, RecursionError):
@@ -194,26 +194,28 @@ def _find_members(files: DeclaredFiles) -> dict[str, str]:
 def _choose_wanted(manifest: str | None) -> str:
     """Choose the parts of a `package.json` that decide what is installed."""
     try:
-        said = json.loads(manifest or "{}")
-        return json.dumps({group: said[group] for group in GROUPS if said.get(group)}, sort_keys=True)
+        content = json.loads(manifest or "{}")
+        return json.dumps({group: content[group] for group in GROUPS if content.get(group)}, sort_keys=True)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return "{}"
 
 
-def _find_blamed(said: str, layout: Layout) -> tuple[str, str] | None:
+def _find_blamed(output: str, layout: Layout) -> tuple[str, str] | None:
     """The place of the package that npm could not install, and why."""
-    if found := _WANTED.search(said):
-        return _first(layout, lambda one: found[1] in one.integrity, "has other bytes than its lock says")
-    if found := _NOT_FOUND.search(said):
-        name, version = found[1] or found[3], found[2] or found[4]
+    if match := _WANTED.search(output):
+        return _first(layout, lambda package: match[1] in package.integrity, "has other bytes than its lock says")
+    if match := _NOT_FOUND.search(output):
+        name, version = match[1] or match[3], match[2] or match[4]
         return _first(
-            layout, lambda one: (one.name, one.version) == (name, version.rstrip(".")), "is not in the registry"
-        ) or _first(layout, lambda one: one.archive in said, "is not in the registry")
-    return _first(layout, lambda one: "E404" in said and one.archive in said, "is not in the registry")
+            layout,
+            lambda package: (package.name, package.version) == (name, version.rstrip(".")),
+            "is not in the registry",
+        ) or _first(layout, lambda package: package.archive in output, "is not in the registry")
+    return _first(layout, lambda package: "E404" in output and package.archive in output, "is not in the registry")
 
 
 def _first(layout: Layout, fits: Any, why: str) -> tuple[str, str] | None:
-    return next(((place, why) for place, one in layout.packages.items() if fits(one)), None)
+    return next(((location, why) for location, package in layout.packages.items() if fits(package)), None)
 
 
 def _write(folder: Path, files: Mapping[str, Any]) -> None:
@@ -221,27 +223,27 @@ def _write(folder: Path, files: Mapping[str, Any]) -> None:
         (folder / name).write_text(json.dumps(content))
 
 
-def _keep(made: Path, target: Path) -> None:
+def _keep(source: Path, target: Path) -> None:
     """Take over what npm laid down; links and all that is neither file nor folder go.
 
     Raises:
         OSError: it cannot be moved.
     """
-    if not made.is_dir():
+    if not source.is_dir():
         return
-    for root, folders, names in os.walk(made):
+    for root, folders, names in os.walk(source):
         for name in (*folders, *names):
             path = Path(root, name)
             kind = path.lstat().st_mode
             if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
                 path.unlink()
-    remove(made / ".bin")
-    made.rename(target)
+    remove(source / ".bin")
+    source.rename(target)
 
 
 def _at_top(target: Path, layout: Layout) -> dict[str, str]:
     """The packages that the repository's code can import, name to version."""
-    tops = {place.removeprefix(f"{FOLDER}/"): one.version for place, one in layout.packages.items()}
+    tops = {location.removeprefix(f"{FOLDER}/"): package.version for location, package in layout.packages.items()}
     return {name: version for name, version in tops.items() if (target / name).is_dir() and f"/{FOLDER}/" not in name}
 
 
@@ -249,27 +251,27 @@ def _link(target: Path, layout: Layout) -> list[str]:
     """Link the programs of the packages at the top, and the repository's own packages; returns the programs."""
     programs = target / ".bin"
     programs.mkdir(parents=True)
-    found = dict[str, str]()
-    for place in sorted(layout.packages):
-        if f"/{FOLDER}/" not in place:
-            for name, path in _programs(target.parent / place):
-                found.setdefault(name, f"../{place.removeprefix(f'{FOLDER}/')}/{path}")
-                (target.parent / place / path).chmod(0o755)
-    for name, path in found.items():
+    paths_by_name = dict[str, str]()
+    for location in sorted(layout.packages):
+        if f"/{FOLDER}/" not in location:
+            for name, path in _programs(target.parent / location):
+                paths_by_name.setdefault(name, f"../{location.removeprefix(f'{FOLDER}/')}/{path}")
+                (target.parent / location / path).chmod(0o755)
+    for name, path in paths_by_name.items():
         (programs / name).symlink_to(path)
     for name, folder in layout.links.items():
         link = target / name
         if not link.exists() and is_below(folder):
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(f"{WORK}/{folder}")
-    return sorted(found)
+    return sorted(paths_by_name)
 
 
 def _programs(package: Path) -> Iterator[tuple[str, str]]:
     """The programs that a package announces: name to the path of a file of its own."""
     try:
-        said = json.loads((package / "package.json").read_text(encoding="utf-8"))
-        named = said.get("bin") or {}
+        manifest = json.loads((package / "package.json").read_text(encoding="utf-8"))
+        named = manifest.get("bin") or {}
         listed = {package.name: named} if isinstance(named, str) else dict(named)
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return

@@ -78,12 +78,16 @@ class Layout:
     links: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
-    def without(self, place: str, why: str) -> Layout:
+    def without(self, location: str, why: str) -> Layout:
         """The same without a package and what lies below it."""
-        gone = self.packages[place]
-        kept = {path: one for path, one in self.packages.items() if path != place and not path.startswith(f"{place}/")}
+        gone = self.packages[location]
+        remaining = {
+            path: package
+            for path, package in self.packages.items()
+            if path != location and not path.startswith(f"{location}/")
+        }
         remark = f"{gone.name[:100]} {gone.version[:40]} {why}; it is left out"
-        return Layout(packages=kept, links=self.links, remarks=(*self.remarks, remark))
+        return Layout(packages=remaining, links=self.links, remarks=(*self.remarks, remark))
 
 
 class UnreadableLock(ValueError):
@@ -112,9 +116,9 @@ def read(name: str, text: str, manifest: str) -> Layout:
         raise UnreadableLock(f"{name} cannot be read: {error}"[:200]) from error
     if len(layout.packages) > MOST_PACKAGES:
         raise UnreadableLock(f"{name} has more than {MOST_PACKAGES} packages")
-    for place, package in layout.packages.items():
-        if place in layout.packages and package.fault:
-            layout = layout.without(place, package.fault)
+    for location, package in layout.packages.items():
+        if location in layout.packages and package.fault:
+            layout = layout.without(location, package.fault)
     return layout
 
 
@@ -122,20 +126,20 @@ def _of_npm(lock: Any) -> Layout:
     if "packages" not in lock:
         return Layout(packages=dict(_list_nested(lock.get("dependencies") or {}, "")))
     packages, links, remarks = dict[str, Locked](), dict[str, str](), list[str]()
-    for place, entry in lock["packages"].items():
-        found = re.search(rf"(?:^|/){FOLDER}/({_NAME})$", place)
-        name = str(entry.get("name") or (found[1] if found else ""))
-        if found and entry.get("link"):
+    for location, entry in lock["packages"].items():
+        match = re.search(rf"(?:^|/){FOLDER}/({_NAME})$", location)
+        name = str(entry.get("name") or (match[1] if match else ""))
+        if match and entry.get("link"):
             target = str(entry.get("resolved", ""))
-            if place == f"{FOLDER}/{name}" and is_below(target):
+            if location == f"{FOLDER}/{name}" and is_below(target):
                 links[name] = target
             else:
                 remarks.append(f"{name[:100]} is a link to {target[:100]!r}; it is left out")
-        elif _IS_PLACE.fullmatch(place):
+        elif _IS_PLACE.fullmatch(location):
             if not entry.get("inBundle"):
-                packages[place] = _lock(name, entry)
-        elif found or FOLDER in place.split("/"):
-            remarks.append(f"{place[:100]} belongs to a folder of its own; it is left out")
+                packages[location] = _lock(name, entry)
+        elif match or FOLDER in location.split("/"):
+            remarks.append(f"{location[:100]} belongs to a folder of its own; it is left out")
     return Layout(packages=packages, links=links, remarks=tuple(remarks))
 
 
@@ -144,12 +148,12 @@ def _list_nested(entries: Mapping[str, Any], above: str) -> Iterator[tuple[str, 
     for name, entry in entries.items():
         if entry.get("bundled"):
             continue
-        version, place = str(entry.get("version", "")), f"{above}{FOLDER}/{name}"
+        version, location = str(entry.get("version", "")), f"{above}{FOLDER}/{name}"
         alias = re.fullmatch(rf"npm:({_NAME})@(.+)", version)
-        if not _IS_PLACE.fullmatch(place):
-            raise UnreadableLock(f"{place[:100]!r} is no place of a package")
-        yield place, _lock(alias[1] if alias else name, {**entry, "version": alias[2] if alias else version})
-        yield from _list_nested(entry.get("dependencies") or {}, f"{place}/")
+        if not _IS_PLACE.fullmatch(location):
+            raise UnreadableLock(f"{location[:100]!r} is no place of a package")
+        yield location, _lock(alias[1] if alias else name, {**entry, "version": alias[2] if alias else version})
+        yield from _list_nested(entry.get("dependencies") or {}, f"{location}/")
 
 
 def _lock(name: str, entry: Mapping[str, Any]) -> Locked:
@@ -182,13 +186,15 @@ def _of_pnpm(text: str) -> Layout:
     packages, needs, remarks = dict[str, Locked](), dict[str, dict[str, str]](), list[str]()
     snapshots = lock.get("snapshots") or lock.get("packages") or {}
     for key, snapshot in snapshots.items():
-        plain = _plain(key)
-        name, _, version = plain.rpartition("@")
-        entry = (lock.get("packages") or {}).get(plain) or (lock.get("packages") or {}).get(f"/{plain}") or snapshot
+        bare_key = _strip_key(key)
+        name, _, version = bare_key.rpartition("@")
+        entry = (
+            (lock.get("packages") or {}).get(bare_key) or (lock.get("packages") or {}).get(f"/{bare_key}") or snapshot
+        )
         resolution = entry.get("resolution") or {}
-        found = {"version": version, "integrity": resolution.get("integrity", ""), **_limits(entry)}
+        fields = {"version": version, "integrity": resolution.get("integrity", ""), **_limits(entry)}
         packages[key.lstrip("/")] = _lock(
-            name, {**found, "resolved": resolution.get("tarball", ""), "optional": snapshot.get("optional")}
+            name, {**fields, "resolved": resolution.get("tarball", ""), "optional": snapshot.get("optional")}
         )
         needs[key.lstrip("/")] = {
             alias: _pnpm_key(alias, str(target))
@@ -198,15 +204,15 @@ def _of_pnpm(text: str) -> Layout:
     roots, links = dict[str, str](), dict[str, str]()
     for group in GROUPS:
         for alias, target in (root.get(group) or {}).items():
-            said = str(target["version"] if isinstance(target, dict) else target)
-            if said.startswith(("link:", "file:")):
-                folder = said.partition(":")[2]
-                if said.startswith("link:") and is_below(folder) and _IS_NAME.fullmatch(alias):
+            reference = str(target["version"] if isinstance(target, dict) else target)
+            if reference.startswith(("link:", "file:")):
+                folder = reference.partition(":")[2]
+                if reference.startswith("link:") and is_below(folder) and _IS_NAME.fullmatch(alias):
                     links[alias] = folder
                 else:
                     remarks.append(f"{alias[:100]} is a link to {folder[:100]!r}; it is left out")
             else:
-                roots[alias] = _pnpm_key(alias, said)
+                roots[alias] = _pnpm_key(alias, reference)
     placed, more = _lay_out(roots, packages, needs)
     return Layout(packages=placed, links=links, remarks=(*remarks, *more))
 
@@ -244,14 +250,14 @@ def _limits(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {word: entry[word] for word in ("os", "cpu", "libc") if word in entry}
 
 
-def _plain(key: str) -> str:
+def _strip_key(key: str) -> str:
     return key.partition("(")[0].lstrip("/")
 
 
 def _pnpm_key(alias: str, target: str) -> str:
     """The key of what a dependency names: a version, or another package with its version."""
     target = target.lstrip("/")
-    return target if "@" in _plain(target)[1:] else f"{alias}@{target}"
+    return target if "@" in _strip_key(target)[1:] else f"{alias}@{target}"
 
 
 def _of_yarn(text: str, manifest: Any) -> Layout:
@@ -262,13 +268,13 @@ def _of_yarn(text: str, manifest: Any) -> Layout:
         head, _, body = block.partition("\n")
         if head.startswith("#") or not head.rstrip().endswith(":"):
             continue
-        asked = [one.strip().strip('"') for one in head.rstrip().rstrip(":").split(",")]
-        said = dict(re.findall(r'^  (\w+) "?([^"\n]+)"?$', body, re.MULTILINE))
+        asked = [descriptor.strip().strip('"') for descriptor in head.rstrip().rstrip(":").split(",")]
+        fields = dict(re.findall(r'^  (\w+) "?([^"\n]+)"?$', body, re.MULTILINE))
         first = asked[0]
         alias = re.fullmatch(rf"{_NAME}@npm:({_NAME})(?:@.*)?", first)
         name = alias[1] if alias else first[: first.index("@", 1)]
-        resolved = said.get("resolved", "").partition("#")[0]
-        packages[first] = _lock(name, {**said, "resolved": resolved})
+        resolved = fields.get("resolved", "").partition("#")[0]
+        packages[first] = _lock(name, {**fields, "resolved": resolved})
         keys |= dict.fromkeys(asked, first)
         below = re.findall(r"^  (?:d|optionalD)ependencies:\n((?:    .*\n?)+)", body, re.MULTILINE)
         needs[first] = {
@@ -276,8 +282,8 @@ def _of_yarn(text: str, manifest: Any) -> Layout:
             for name, wanted in re.findall(r'^    "?([^"\s]+)"? "?([^"\n]+)"?$', "".join(below), re.MULTILINE)
         }
     roots = {name: f"{name}@{wanted}" for group in GROUPS for name, wanted in (manifest.get(group) or {}).items()}
-    found = {first: {name: keys.get(key, key) for name, key in wanted.items()} for first, wanted in needs.items()}
-    placed, remarks = _lay_out({name: keys.get(key, key) for name, key in roots.items()}, packages, found)
+    needed_keys = {first: {name: keys.get(key, key) for name, key in wanted.items()} for first, wanted in needs.items()}
+    placed, remarks = _lay_out({name: keys.get(key, key) for name, key in roots.items()}, packages, needed_keys)
     return Layout(packages=placed, remarks=remarks)
 
 
@@ -295,15 +301,15 @@ def _lay_out(
                 continue
             if not _IS_NAME.fullmatch(alias):
                 raise UnreadableLock(f"{alias[:100]!r} is no name of a package")
-            nearest = next((place for place in _list_visible(above, alias) if place in keys), None)
+            nearest = next((location for location in _list_visible(above, alias) if location in keys), None)
             if nearest and keys[nearest] == key:
                 continue
-            place = f"{above}{FOLDER}/{alias}" if nearest else f"{FOLDER}/{alias}"
-            if place.count(f"{FOLDER}/") > _DEEPEST or len(keys) >= MOST_PACKAGES:
+            location = f"{above}{FOLDER}/{alias}" if nearest else f"{FOLDER}/{alias}"
+            if location.count(f"{FOLDER}/") > _DEEPEST or len(keys) >= MOST_PACKAGES:
                 raise UnreadableLock("its packages need one another in too many versions")
-            keys[place] = key
-            waiting.append((f"{place}/", needs[key]))
-    return {place: packages[key] for place, key in keys.items()}, tuple(missing)
+            keys[location] = key
+            waiting.append((f"{location}/", needs[key]))
+    return {location: packages[key] for location, key in keys.items()}, tuple(missing)
 
 
 def _list_visible(above: str, alias: str) -> Iterator[str]:

@@ -214,11 +214,11 @@ def _read_request(head: bytes) -> _Request:
     first, *lines = head[:-4].decode("latin-1").split("\r\n")
     if tunnel := _CONNECT.fullmatch(first):
         return _Request(endpoint=_endpoint(tunnel[1], tunnel[2]))
-    if not (plain := _PLAIN.fullmatch(first)):
+    if not (request := _PLAIN.fullmatch(first)):
         raise Refused("400 Bad Request", "a request has to name http:// and its host; for https:// use CONNECT")
-    kept = [line for line in lines if not _OF_ONE_CONNECTION.match(line)]
-    text = "\r\n".join([f"{plain[1]} {plain[4] or '/'} HTTP/1.1", *kept, "Connection: close", "", ""])
-    return _Request(endpoint=_endpoint(plain[2], plain[3] or "80"), head=text.encode("latin-1"))
+    headers = [line for line in lines if not _OF_ONE_CONNECTION.match(line)]
+    text = "\r\n".join([f"{request[1]} {request[4] or '/'} HTTP/1.1", *headers, "Connection: close", "", ""])
+    return _Request(endpoint=_endpoint(request[2], request[3] or "80"), head=text.encode("latin-1"))
 
 
 def _endpoint(host: str, port: str) -> Endpoint:

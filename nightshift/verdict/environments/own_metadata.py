@@ -59,8 +59,8 @@ def files_of(own: OwnPackage, modules: Collection[str], series: str) -> dict[str
         "top_level.txt": "".join(f"{m}\n" for m in modules),
     }
     if own.entry_points:
-        groups = (f"[{group}]\n" + "".join(f"{name} = {at}\n" for name, at in found.items())
-                  for group, found in own.entry_points.items())  # fmt: skip
+        groups = (f"[{group}]\n" + "".join(f"{name} = {at}\n" for name, at in targets.items())
+                  for group, targets in own.entry_points.items())  # fmt: skip
         files["entry_points.txt"] = "\n".join(groups)
     return {f"{folder}/{name}": text for name, text in files.items()}
 
@@ -70,10 +70,14 @@ def _metadata(own: OwnPackage) -> str:
     lines += [f"{name}: {_line(value)}" for name, value in own.about]
     lines += [f"Requires-Python: {own.requires_python}"] if own.requires_python else []
     lines += [f"Provides-Extra: {_line(extra)}" for extra in own.extras]
-    lines += [f"Requires-Dist: {_line(one)}" for one in own.requires if not one.lstrip().startswith(("#", "-"))]
+    lines += [
+        f"Requires-Dist: {_line(requirement)}"
+        for requirement in own.requires
+        if not requirement.lstrip().startswith(("#", "-"))
+    ]
     for extra, needs in own.extras.items():
-        for one in needs:
-            need, _, marker = _line(one).partition(";")
+        for requirement in needs:
+            need, _, marker = _line(requirement).partition(";")
             both = f"({marker.strip()}) and " if marker.strip() else ""
             lines.append(f'Requires-Dist: {need.strip()} ; {both}extra == "{extra}"')
     return "\n".join(lines) + "\n"
@@ -86,9 +90,9 @@ def _line(text: str) -> str:
 def programs(entry_points: Iterable[tuple[str, str]], python: str = PYTHON) -> Iterator[tuple[str, str]]:
     """A program for each console script: its name and its text. `entry_points` are names with `module:attribute`."""
     for name, at in entry_points:
-        found = _TARGET.fullmatch(at.strip())
-        if found and re.fullmatch(r"[A-Za-z0-9_][\w.-]*", name) and name not in {"python", "python3", "sh"}:
-            module, target = found[1], found[2]
+        match = _TARGET.fullmatch(at.strip())
+        if match and re.fullmatch(r"[A-Za-z0-9_][\w.-]*", name) and name not in {"python", "python3", "sh"}:
+            module, target = match[1], match[2]
             text = _PROGRAM.format(python=python, module=module, first=target.partition(".")[0], target=target)
             yield name, text
 
@@ -106,8 +110,8 @@ def write(
         python: the interpreter inside.
     """
     series = next(iter(re.findall(r"python(\d+\.\d+)$", python)), "")
-    place = folder / site(series)
-    place.mkdir(parents=True)
+    site_folder = folder / site(series)
+    site_folder.mkdir(parents=True)
     (folder / "bin").mkdir()
     for path, text in files.items():
         target = folder / path
@@ -118,7 +122,7 @@ def write(
         program.write_text(text, encoding="utf-8")
         program.chmod(0o755)
     begin(folder, python)
-    (place / SHOWN).write_text("".join(f"{path}\n" for path in shown))
+    (site_folder / SHOWN).write_text("".join(f"{path}\n" for path in shown))
 
 
 def begin(folder: Path, python: str) -> None:

@@ -71,18 +71,18 @@ class Series:
             pinned: its `.python-version`.
         """
         usual = self.usual.series
-        if (found := re.match(r"(?:cpython-|python-)?(\d+\.\d+)", pinned.strip())) and found[1] in (
+        if (match := re.match(r"(?:cpython-|python-)?(\d+\.\d+)", pinned.strip())) and match[1] in (
             usual,
             *self.others,
         ):
-            return found[1]
+            return match[1]
         try:
             wanted = SpecifierSet(asked)
         except InvalidSpecifier:
             return usual
         if wanted.contains(self.usual.version, prereleases=True):
             return usual
-        return next((one for one in self.others if wanted.contains(f"{one}.99", prereleases=True)), usual)
+        return next((series for series in self.others if wanted.contains(f"{series}.99", prereleases=True)), usual)
 
     def runtime(self, series: str) -> Runtime:
         """The runtime of a series, prepared on first use.
@@ -113,13 +113,13 @@ class PythonMaker:
         folder = files.nearest((*LOCKS, *CONFIG_FILES, "requirements.txt"))
         requirements = [] if folder is None else requirement_files(files.paths, folder)
         if folder is None:
-            folder = files.place
+            folder = files.folder
             requirements = requirement_files(files.paths, folder)
             if not requirements and not more:
                 return None
         own = _own(files, folder)
-        lock = next((f"{place}{name}" for place in dict.fromkeys((folder, "")) for name in LOCKS
-                     if f"{place}{name}" in files.paths), None)  # fmt: skip
+        lock = next((f"{location}{name}" for location in dict.fromkeys((folder, "")) for name in LOCKS
+                     if f"{location}{name}" in files.paths), None)  # fmt: skip
         texts: dict[str, str] = {}
         waiting = [lock] if lock else list(requirements)
         while waiting:
@@ -159,28 +159,28 @@ class PythonMaker:
         ours = _ours(runtime)
         reader = Reader(runtime.version, ours)
         if lock:
-            found = await asyncio.to_thread(reader.of_lock, lock, recipe.texts[lock], own)
+            declaration = await asyncio.to_thread(reader.of_lock, lock, recipe.texts[lock], own)
         else:
-            found = await asyncio.to_thread(reader.of_requirements, recipe.texts, json.loads(requirements), own)
+            declaration = await asyncio.to_thread(reader.of_requirements, recipe.texts, json.loads(requirements), own)
         for path in named:
-            found = reader.with_lines(found, json.loads(recipe.texts[path]), path, own)
-        if found.groups:
-            pinned, remarks = await self._uv.resolved(found, runtime, ours, own.name)
-            found = without(replace(found, pinned=_together(found.pinned, pinned)), (), remarks)
-        return await self._install(found, runtime, folder, _not_right(asked, runtime))
+            declaration = reader.with_lines(declaration, json.loads(recipe.texts[path]), path, own)
+        if declaration.groups:
+            pinned, remarks = await self._uv.resolved(declaration, runtime, ours, own.name)
+            declaration = without(replace(declaration, pinned=_together(declaration.pinned, pinned)), (), remarks)
+        return await self._install(declaration, runtime, folder, _not_right(asked, runtime))
 
-    async def _install(self, found: Declaration, runtime: Runtime, folder: Path, more: tuple[str, ...]) -> Made:
+    async def _install(self, declaration: Declaration, runtime: Runtime, folder: Path, more: tuple[str, ...]) -> Made:
         target = folder / SITE
         target.mkdir()
-        there, remarks = await self._uv.install(found.pinned, runtime, target) if found.pinned else ((), ())
+        there, remarks = await self._uv.install(declaration.pinned, runtime, target) if declaration.pinned else ((), ())
         await asyncio.to_thread(tame, target)
         await asyncio.to_thread(tame_more, target)
         await compile_all(runtime, target)
         scripts, plugins = await asyncio.to_thread(entry_points_in, target)
         modules = sorted(path.name.partition(".")[0] for path in target.iterdir() if not path.name.endswith("-info"))
         return Made(
-            packages={one.name: one.version for one in there},
-            remarks=(*more, *found.remarks, *remarks),
+            packages={package.name: package.version for package in there},
+            remarks=(*more, *declaration.remarks, *remarks),
             more={
                 "interpreter": f"Python {runtime.version}",
                 "series": runtime.series,
@@ -190,19 +190,19 @@ class PythonMaker:
             },
         )
 
-    async def shown(self, recipe: Recipe, made: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:
+    async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:
         """The runtime with the wheels and the own package, of another series where the repository asks for one.
 
         Raises:
             SandboxError: its Python or the own package cannot be prepared.
         """
-        base = await asyncio.to_thread(self._series.runtime, made.more["series"])
+        base = await asyncio.to_thread(self._series.runtime, note.more["series"])
         if base.series != runtime.series:
             runtime = replace(base, node=runtime.node, go=runtime.go)
         own, roots, modules = await asyncio.to_thread(_find_own_package, files, recipe.parts[3])
         libraries = (*runtime.libraries, f"{INSIDE}/{SITE}")
         scripts = {
-            **made.more["scripts"],
+            **note.more["scripts"],
             **own.entry_points.get("console_scripts", {}),
             **own.entry_points.get("gui_scripts", {}),
         }
@@ -213,7 +213,7 @@ class PythonMaker:
         mine = await self._own_folder(name, texts, dict(own_metadata.programs(scripts.items())), imported, runtime)
         site = f"{own_metadata.INSIDE}/{own_metadata.site(runtime.series)}"
         words = dict(word.split("=", 1) for word in runtime.python if "=" in word)
-        plugins = [*made.more["plugins"], *own.entry_points.get("pytest11", {})]
+        plugins = [*note.more["plugins"], *own.entry_points.get("pytest11", {})]
         return replace(
             runtime,
             mounts=(*runtime.mounts, Mount(host=folder, inside=INSIDE), Mount(host=mine, inside=own_metadata.INSIDE)),
@@ -222,7 +222,7 @@ class PythonMaker:
             variables=(*runtime.variables, *words.items(), ("VIRTUAL_ENV", own_metadata.INSIDE)),
             roots=(*runtime.roots, *roots),
             executable=own_metadata.PYTHON,
-            plugins=(*runtime.plugins, *(one for one in plugins if one not in NO_PLUGINS)),
+            plugins=(*runtime.plugins, *(plugin for plugin in plugins if plugin not in NO_PLUGINS)),
         )
 
     async def _own_folder(
@@ -244,8 +244,8 @@ class PythonMaker:
 
 def _together(pinned: tuple[Pinned, ...], more: tuple[Pinned, ...]) -> tuple[Pinned, ...]:
     """Exact packages with those of others that are not among them."""
-    known = {one.key for one in pinned}
-    return (*pinned, *(one for one in more if one.key not in known))
+    keys = {package.key for package in pinned}
+    return (*pinned, *(package for package in more if package.key not in keys))
 
 
 def _own(files: DeclaredFiles, folder: str) -> OwnPackage:
@@ -260,13 +260,13 @@ def _find_own_package(files: DeclaredFiles, folder: str) -> tuple[OwnPackage, li
     own = _own(files, folder)
     if own.name and own.version == UNKNOWN_VERSION:
         own = replace(own, version=package_layout.tag_version(files.describe))
-    below = folder.removeprefix(files.place) if folder.startswith(files.place) else None
+    below = folder.removeprefix(files.folder) if folder.startswith(files.folder) else None
     if below is None:  # it lies above the project, which is no part of it
         return OwnPackage(), [], []
     base = below.strip("/")
-    start = len(files.place)
+    start = len(files.folder)
     members = package_layout.find_members(
-        lambda path: files.text(f"{files.place}{path}"), [path[start:] for path in files.paths.below(files.place)]
+        lambda path: files.text(f"{files.folder}{path}"), [path[start:] for path in files.paths.below(files.folder)]
     )
     roots = [*([base] if base else []), *(f"{base}/{root}".strip("/") for root in own.roots)]
     roots = list(dict.fromkeys((*roots, *members)))

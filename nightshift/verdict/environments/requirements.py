@@ -44,12 +44,12 @@ _NODE = frozenset({
 class WantedPackage:
     """A module that is missing, and the distribution that brings it; None where that cannot be told.
 
-    `known` tells that the distribution is no guess by the module's name, `written` that the agent wrote the file.
+    `is_known` tells that the distribution is no guess by the module's name, `written` that the agent wrote the file.
     """
 
     need: MissingModule
     requirement: Requirement | None
-    known: bool
+    is_known: bool
     written: bool
 
 
@@ -77,7 +77,7 @@ class PackageSurvey:
         self._paths = over(job.tree, self._over)
         base = {path: self._base_text(path) for path in distributions.declarations(self._entries)}
         self.declared = distributions.list_declared(base)
-        self.known = self._list_allowed(allowed)
+        self.allowed = self._list_allowed(allowed)
 
     def wanted(self) -> list[WantedPackage]:
         """List what the change, its tests and all that they import need from the package index, one a module."""
@@ -93,10 +93,14 @@ class PackageSurvey:
             available=self._available,
         )
         missing = [self._read_wanted(need) for need in finder.missing(path for path in starts if path in self._paths)]
-        imported = {one.requirement.key for one in missing if one.requirement}
+        imported = {package.requirement.key for package in missing if package.requirement}
         return [
             *missing,
-            *(one for one in self._list_named() if one.requirement and one.requirement.key not in imported),
+            *(
+                package
+                for package in self._list_named()
+                if package.requirement and package.requirement.key not in imported
+            ),
         ]
 
     def _list_named(self) -> Iterator[WantedPackage]:
@@ -116,10 +120,10 @@ class PackageSurvey:
 
     def _read_named(self, named: Requirement, path: str, line: int) -> WantedPackage:
         """A package that is wanted by its name; versions count where the owner wrote them."""
-        wanted = self.known.get(named.key) or Requirement(name=named.name)
-        known = named.key in self.known or distributions.is_known(named)
+        wanted = self.allowed.get(named.key) or Requirement(name=named.name)
+        is_known = named.key in self.allowed or distributions.is_known(named)
         need = MissingModule(module=named.key, names=(), path=path, line=line)
-        return WantedPackage(need=need, requirement=wanted, known=known, written=True)
+        return WantedPackage(need=need, requirement=wanted, is_known=is_known, written=True)
 
     def planned(self) -> list[WantedPackage]:
         """The distributions that a plan names and that no run has by itself."""
@@ -160,9 +164,9 @@ class PackageSurvey:
         )
         named = self._list_named_by_owner() if is_own else ()
         needed = {
-            one.requirement.name: versions[one.requirement.key]
-            for one in (*wanted, *named)
-            if one.requirement and one.requirement.key in versions and (one.written or is_own)
+            package.requirement.name: versions[package.requirement.key]
+            for package in (*wanted, *named)
+            if package.requirement and package.requirement.key in versions and (package.written or is_own)
         }
         paths = sorted(distributions.declarations(self._paths))
         files = {path: self._text(path) or "" for path in paths}
@@ -175,23 +179,23 @@ class PackageSurvey:
         return self._imports(path) if path.endswith(".py") else []
 
     def _read_wanted(self, need: MissingModule) -> WantedPackage:
-        source = distributions.source_of(need.module, need.names, self.known)
+        source = distributions.source_of(need.module, need.names, self.allowed)
         written = need.path in self._job.change or need.path in self._job.own
         return WantedPackage(
             need=need,
             requirement=source.requirement if source else None,
-            known=bool(source and source.known),
+            is_known=bool(source and source.is_known),
             written=written and need.path not in self._job.spec.tests,
         )
 
     def _list_allowed(self, allowed: Mapping[str, Requirement]) -> dict[str, Requirement]:
         """Distributions that the owner named, in the settings, with the task, or in files of the base."""
-        found = dict(self.declared)
+        requirements = dict(self.declared)
         task = {distributions.normalise(name): Requirement(name=name) for name in self._job.spec.packages}
         for key, named in {**task, **allowed}.items():
-            if named.specifier or key not in found:
-                found[key] = named
-        return found
+            if named.specifier or key not in requirements:
+                requirements[key] = named
+        return requirements
 
     def _conftests(self) -> Iterable[str]:
         tests = [path for path in (*self._job.own, *self._job.spec.tests) if is_test_path(path)]
@@ -203,18 +207,18 @@ class PackageSurvey:
         before = self._memory.imports(blob, lambda: self._base_text(path)) if blob else []
         if path not in self._over:
             return [self._as_found(each) for each in before]
-        found = imports(self._over[path] or "")
+        imported = imports(self._over[path] or "")
         if path in self._job.spec.tests:
-            return found
+            return imported
         old = {(each.module, each.names) for each in before if each.deferred}
-        return [self._as_found(each) if (each.module, each.names) in old else each for each in found]
+        return [self._as_found(each) if (each.module, each.names) in old else each for each in imported]
 
     def _as_found(self, each: Imported) -> Imported:
         """An import that the change did not bring: within a function, of what nobody declared, it is optional."""
         if not each.deferred or each.optional or each.level:
             return each
-        source = distributions.source_of(each.module, each.names, self.known)
-        declared = source is not None and source.requirement.key in self.known
+        source = distributions.source_of(each.module, each.names, self.allowed)
+        declared = source is not None and source.requirement.key in self.allowed
         return each if declared else replace(each, optional=True)
 
     def _text(self, path: str) -> str | None:

@@ -46,10 +46,10 @@ class ServicesMaker:
         """
         return Made(more={"services": [service.name for service in _services(recipe)]})
 
-    async def shown(self, recipe: Recipe, made: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:  # noqa: ARG002 (the interface)
+    async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:  # noqa: ARG002 (the interface)
         """The runtime with the services, which find the folder of the environment's packages in a variable."""
         packages = {"PACKAGES": f"{INSIDE}/{SITE}"}
-        services = (replace(one, environment={**packages, **one.environment}) for one in _services(recipe))
+        services = (replace(service, environment={**packages, **service.environment}) for service in _services(recipe))
         return replace(runtime, services=(*runtime.services, *services))
 
 

@@ -104,7 +104,9 @@ class SetupMaker:
             named=tuple(script.named),
             remarks=self._registries().remarks,
         )
-        return Recipe(kind=self.kind, texts={script.path: script.text}, parts=parts, script=shown, tree=files.whole)
+        return Recipe(
+            kind=self.kind, texts={script.path: script.text}, parts=parts, script=shown, tree=files.repository_tree
+        )
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:
         """Run the script and keep what it left.
@@ -124,22 +126,22 @@ class SetupMaker:
         try:
             refused = await self._run(self._sandbox, script, recipe.tree, runtime, root)
             own = _list_modules([path.removeprefix(script.folder) for path in files.paths])
-            made = await asyncio.to_thread(_keep, root, script.folder, folder, runtime, own)
+            content = await asyncio.to_thread(_keep, root, script.folder, folder, runtime, own)
         finally:
             await asyncio.to_thread(remove, root)
         await compile_all(runtime, folder / "env" / own_metadata.site(runtime.series))
-        told = (f"{subject} was refused to the script" for subject in refused[:5])
-        return replace(made, remarks=(*self._registries().remarks, *made.remarks, *told))
+        refusals = (f"{subject} was refused to the script" for subject in refused[:5])
+        return replace(content, remarks=(*self._registries().remarks, *content.remarks, *refusals))
 
-    async def shown(self, recipe: Recipe, made: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:  # noqa: ARG002 (the interface)
+    async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:  # noqa: ARG002 (the interface)
         """The runtime with what the script left; an interpreter of its own only where none was given before."""
         mounts = [*runtime.mounts, Mount(host=folder / "env", inside=ENV)]
         path = [*runtime.path, f"{ENV}/bin"]
-        if made.more["node_modules"]:
+        if note.more["node_modules"]:
             mounts = [mount for mount in mounts if mount.inside != NODE_MODULES]
             mounts.append(Mount(host=folder / FOLDER, inside=NODE_MODULES))
             path = list(dict.fromkeys([*path, f"{NODE_MODULES}/.bin"]))
-        plugins = [one for one in made.more["plugins"] if one not in NO_PLUGINS]
+        plugins = [plugin for plugin in note.more["plugins"] if plugin not in NO_PLUGINS]
         variables = runtime.variables if runtime.executable else (*runtime.variables, *_words(runtime).items())
         return replace(
             runtime,
@@ -147,7 +149,7 @@ class SetupMaker:
             path=tuple(path),
             libraries=(*runtime.libraries, f"{ENV}/{own_metadata.site(runtime.series)}"),
             variables=variables,
-            plugins=(*runtime.plugins, *(one for one in plugins if one not in runtime.plugins)),
+            plugins=(*runtime.plugins, *(plugin for plugin in plugins if plugin not in runtime.plugins)),
             executable=runtime.executable or f"{ENV}/bin/python",
         )
 
@@ -276,17 +278,17 @@ def _check(script: FoundScript, result: SandboxResult, refused: Collection[str],
     raise SandboxError(f"{script.path} {why}.{out_of_reach}{root} Its last words: {last or 'none'}")
 
 
-def _keep(root: Path, place: str, folder: Path, runtime: Runtime, own: Collection[str]) -> Made:
+def _keep(root: Path, location: str, folder: Path, runtime: Runtime, own: Collection[str]) -> Made:
     """Clean what a script left, move it to its folder with an interpreter that finds it, and note what it is.
 
     Args:
         root: the folder of the run.
-        place: where in the commit the script ran.
+        location: where in the commit the script ran.
         folder: of the part.
         runtime: whose interpreter it is for.
         own: modules that the repository has itself at the top level.
     """
-    env, node, site = root / "env", root / "work" / place / FOLDER, own_metadata.site(runtime.series)
+    env, node, site = root / "env", root / "work" / location / FOLDER, own_metadata.site(runtime.series)
     _drop_links_out(env, ENV)
     (env / site).mkdir(parents=True, exist_ok=True)
     remarks = list(_tame(env / site, own))
@@ -301,7 +303,7 @@ def _keep(root: Path, place: str, folder: Path, runtime: Runtime, own: Collectio
     env.rename(folder / "env")
     node_packages = dict[str, str]()
     if node.is_dir() and not node.is_symlink():
-        _drop_links_out(node, f"{WORK}/{place}{FOLDER}", root / "work")
+        _drop_links_out(node, f"{WORK}/{location}{FOLDER}", root / "work")
         node_packages = dict(_list_node_packages(node))
     if node_packages:
         node.rename(folder / FOLDER)

@@ -62,7 +62,7 @@ class FoundScript:
 
 def find(files: DeclaredFiles) -> FoundScript | None:
     """The script of a commit: of the project's own folder, else of the root; None where there is none."""
-    for folder in dict.fromkeys((files.place, "")):
+    for folder in dict.fromkeys((files.folder, "")):
         for path, text in _scripts(files, folder):
             if text.strip() and len(text) <= MOST_CHARS:
                 return FoundScript(
@@ -86,10 +86,10 @@ def _scripts(files: DeclaredFiles, folder: str) -> Iterator[tuple[str, str]]:
 def _install(text: str) -> str:
     """The command of Cursor's file; empty where it has none."""
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError):
         return ""
-    command = found.get("install") if isinstance(found, dict) else None
+    command = content.get("install") if isinstance(content, dict) else None
     return command if isinstance(command, str) else ""
 
 
@@ -99,8 +99,8 @@ def _list_named_files(files: DeclaredFiles, folder: str, text: str) -> dict[str,
     paths = {f"{folder}{word}" for word in words} | (
         {f"{folder}{name}" for name in _MAKE} if "make" in words else set()
     )
-    found = sorted(path for path in paths if path in files.paths and not _lists_packages(path))
-    texts = {path: files.text(path) for path in found[:MOST_NAMED]}
+    named = sorted(path for path in paths if path in files.paths and not _lists_packages(path))
+    texts = {path: files.text(path) for path in named[:MOST_NAMED]}
     return {path: content for path, content in texts.items() if content is not None}
 
 
@@ -144,8 +144,8 @@ def _steps(text: str) -> list[dict[str, Any]]:
     import yaml  # noqa: PLC0415 (few repositories have such a file)
 
     try:
-        found: Any = yaml.safe_load(text)
-        steps = found["jobs"][_JOB]["steps"]
+        workflow: Any = yaml.safe_load(text)
+        steps = workflow["jobs"][_JOB]["steps"]
     except (yaml.YAMLError, KeyError, TypeError, RecursionError):
         return []
     return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []

@@ -142,13 +142,13 @@ class FolderStore:
     def _free_space(self, keep_mb: float) -> None:
         """Remove whole folders, used longest ago first, until the others are small enough together."""
         in_use = (self._clock() - IN_USE).timestamp()
-        kept = [one for one in reversed(notes_in(self._folder)) if self.path(one.name).is_dir()]
-        too_much = sum(one.size_bytes for one in kept) - keep_mb * 2**20
-        for one in kept:
-            if too_much > 0 and one.used_at.timestamp() < in_use:
-                too_much -= one.size_bytes
-                (self._folder / f"{one.name}.json").unlink()  # first: a folder without a note is none
-                remove(self.path(one.name))
+        folders = [folder for folder in reversed(notes_in(self._folder)) if self.path(folder.name).is_dir()]
+        too_much = sum(folder.size_bytes for folder in folders) - keep_mb * 2**20
+        for folder in folders:
+            if too_much > 0 and folder.used_at.timestamp() < in_use:
+                too_much -= folder.size_bytes
+                (self._folder / f"{folder.name}.json").unlink()  # first: a folder without a note is none
+                remove(self.path(folder.name))
 
     def _note_use(self, note: Path) -> None:
         now = self._clock().timestamp()
@@ -157,13 +157,13 @@ class FolderStore:
 
 def notes_in(folder: Path) -> list[Kept]:
     """All that is in the folder of a store, used last first; it counts as used by nobody."""
-    found = []
+    folders = []
     for note in folder.glob("*.json"):
         with contextlib.suppress(OSError, ValueError):
             content, size = _read_note(note)
             used = datetime.fromtimestamp(note.stat().st_mtime, UTC)
-            found.append(Kept(name=note.stem, note=content, used_at=used, size_bytes=size))
-    return sorted(found, key=lambda one: one.used_at, reverse=True)
+            folders.append(Kept(name=note.stem, note=content, used_at=used, size_bytes=size))
+    return sorted(folders, key=lambda stored_folder: stored_folder.used_at, reverse=True)
 
 
 def _read_note(note: Path) -> tuple[Any, int]:
@@ -173,8 +173,8 @@ def _read_note(note: Path) -> tuple[Any, int]:
         OSError, ValueError: there is no sound one.
     """
     try:
-        found = json.loads(note.read_text())
-        return found["content"], int(found["size_bytes"])
+        content = json.loads(note.read_text())
+        return content["content"], int(content["size_bytes"])
     except (KeyError, TypeError) as error:
         raise ValueError(f"{note.name} is no note") from error
 

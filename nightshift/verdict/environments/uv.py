@@ -66,9 +66,9 @@ class Uv:
     def _ready(self) -> tuple[list[str], dict[str, str]]:
         """Further words for uv, and its environment."""
         if self._prepared is None:
-            kept = installers_environment(self._prepare())
-            words = ["--no-index"] if kept.get("PIP_NO_INDEX", "0") not in {"", "0"} else []
-            self._prepared = words, {**kept, **_SETTINGS}
+            variables = installers_environment(self._prepare())
+            words = ["--no-index"] if variables.get("PIP_NO_INDEX", "0") not in {"", "0"} else []
+            self._prepared = words, {**variables, **_SETTINGS}
         return self._prepared
 
     async def resolved(
@@ -81,7 +81,7 @@ class Uv:
             SandboxError: nothing can be resolved.
         """
         excluded, remarks = {normalise(own): ""} if own else {}, list[str]()
-        kept, found = list[str](), tuple[Pinned, ...]()
+        accepted, pinned = list[str](), tuple[Pinned, ...]()
 
         async def go_together(lines: Sequence[str]) -> tuple[Pinned, ...]:
             while True:
@@ -97,15 +97,15 @@ class Uv:
         # All at once, as a rule; where they do not go together, one after the other, those that weigh most first.
         for lines in (every, *([line] for line in every[:MOST_SINGLE] if len(every) > 1)):
             try:
-                found = await go_together([*kept, *lines])
+                pinned = await go_together([*accepted, *lines])
             except Unobtainable as error:
                 if len(lines) == 1:
                     remarks.append(f"{lines[0]} does not go with the others: {_short(error)}; it is left out")
                 continue
-            kept += lines
+            accepted += lines
             if lines is every:
                 break
-        return found, (*filter(None, excluded.values()), *remarks)
+        return pinned, (*filter(None, excluded.values()), *remarks)
 
     async def _compile_lines(
         self, lines: Sequence[str], declaration: Declaration, runtime: Runtime, ours: Mapping[str, str],
@@ -122,10 +122,8 @@ class Uv:
             words += ["--excludes", "excludes.txt", "-o", "out.txt", "in.txt"]
             await self._run(words, RESOLVE_S, scratch, runtime)
             text = _read(scratch, "out")
-        found = [
-            _read_pin(line, declaration.hashes) for line in re.sub(r"\\\n", " ", text).splitlines() if line.strip()
-        ]
-        return tuple(one for one in found if one and one.key not in ours)
+        pins = [_read_pin(line, declaration.hashes) for line in re.sub(r"\\\n", " ", text).splitlines() if line.strip()]
+        return tuple(pin for pin in pins if pin and pin.key not in ours)
 
     async def install(
         self, pinned: Sequence[Pinned], runtime: Runtime, target: Path
@@ -136,10 +134,10 @@ class Uv:
             Unreachable: the index does not answer.
             SandboxError: they cannot be installed, or take too much space.
         """
-        left, remarks = {one.key: one for one in pinned}, list[str]()
+        left, remarks = {package.key: package for package in pinned}, list[str]()
         while left:
             with tempfile.TemporaryDirectory(prefix=orphans.prefix("uv")) as scratch:
-                _write(scratch, "lock", [one.line for one in left.values()])
+                _write(scratch, "lock", [package.line for package in left.values()])
                 words = ["pip", "install", "--python", runtime.python[-1], "--target", str(target), "--no-deps"]
                 words += ["--only-binary", ":all:", "--require-hashes", "-q", "-r", "lock.txt"]
                 try:
@@ -168,10 +166,10 @@ class Uv:
             raise Unreachable(f"the package index took longer than {wall_s:g} s") from None
         if done.code == 0:
             return
-        said = " ".join(re.sub(r"[│╰─▶×├]", " ", done.stderr).split())
-        if _AWAY.search(said):
-            raise Unreachable(f"the package index does not answer: {said[:300]}")
-        raise Unobtainable(said[:3000])
+        output = " ".join(re.sub(r"[│╰─▶×├]", " ", done.stderr).split())
+        if _AWAY.search(output):
+            raise Unreachable(f"the package index does not answer: {output[:300]}")
+        raise Unobtainable(output[:3000])
 
 
 def _write(folder: str, name: str, lines: Iterable[str]) -> None:
@@ -182,11 +180,11 @@ def _read(folder: str, name: str) -> str:
     return Path(folder, f"{name}.txt").read_text()
 
 
-def _find_blamed(said: str) -> str:
+def _find_blamed(output: str) -> str:
     """The package that stands in the way, by normal form; empty where no single one does."""
     for pattern in (_HASH_FAULT, *_NO_WHEEL):
-        if found := pattern.search(said):
-            return normalise(found[1])
+        if match := pattern.search(output):
+            return normalise(match[1])
     return ""
 
 
@@ -195,8 +193,8 @@ def _short(error: Exception) -> str:
 
 
 def _read_pin(line: str, allowed: Mapping[str, tuple[str, ...]]) -> Pinned | None:
-    found = re.match(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+)", line.strip())
-    if not found:
+    match = re.match(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+)", line.strip())
+    if not match:
         return None
-    hashes = allowed.get(normalise(found[1])) or tuple(re.findall(r"--hash=(sha256:[0-9a-f]{64})", line))
-    return Pinned(name=found[1], version=found[2], hashes=hashes)
+    hashes = allowed.get(normalise(match[1])) or tuple(re.findall(r"--hash=(sha256:[0-9a-f]{64})", line))
+    return Pinned(name=match[1], version=match[2], hashes=hashes)

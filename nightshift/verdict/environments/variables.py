@@ -30,12 +30,12 @@ def read_variables(files: DeclaredFiles) -> dict[str, str]:
 
 
 def _of_makefile(files: DeclaredFiles) -> Iterator[tuple[str, str]]:
-    text = next(filter(None, (files.text(f"{files.place}{name}") for name in _MAKEFILES)), "")
+    text = next(filter(None, (files.text(f"{files.folder}{name}") for name in _MAKEFILES)), "")
     yield from ((name, value.strip()) for name, value in _EXPORT.findall(text))
 
 
 def _of_tox(files: DeclaredFiles) -> Iterator[tuple[str, str]]:
-    parser = readers.ini(files.text(f"{files.place}tox.ini") or "")
+    parser = readers.ini(files.text(f"{files.folder}tox.ini") or "")
     settings = parser["testenv"] if parser and parser.has_section("testenv") else {}
     for line in (settings.get("set_env") or settings.get("setenv") or "").splitlines():
         name, is_set, value = line.partition("=")

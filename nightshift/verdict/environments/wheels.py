@@ -80,9 +80,9 @@ class Wheels:
 
     def __init__(self, series: str, *, environ: Mapping[str, str], pins: Sequence[str] = ()) -> None:
         self.series, self._pins = series, tuple(pins)
-        kept = installers_environment(environ)
+        variables = installers_environment(environ)
         # Settings of the owner's that would send the files elsewhere are overruled.
-        self._environ = {**kept, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+        self._environ = {**variables, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 
     async def look_up(self, requirement: str) -> Wheel:
         """The wheel of one package, without what it depends on.
@@ -90,8 +90,8 @@ class Wheels:
         Raises:
             Unobtainable, Unreachable: as `resolve`.
         """
-        (found,) = await self._resolve_wheels([requirement], ["--no-deps"], LOOK_UP_S)
-        return found
+        (wheel,) = await self._resolve_wheels([requirement], ["--no-deps"], LOOK_UP_S)
+        return wheel
 
     async def resolve(self, requirements: Sequence[str]) -> tuple[Wheel, ...]:
         """The wheels of these packages and of all that they depend on, in order of their names.
@@ -203,12 +203,12 @@ def _last_words(stderr: str) -> str:
 def _read(report: Path) -> tuple[Wheel, ...]:
     """Read pip's report of what it would install (its “installation report”, version 1)."""
     try:
-        found = [_wheel(item) for item in json.loads(report.read_text())["install"]]
-        if strange := [wheel.name for wheel in found if requirement(f"{wheel.name}=={wheel.version}") is None]:
+        wheels = [_wheel(item) for item in json.loads(report.read_text())["install"]]
+        if strange := [wheel.name for wheel in wheels if requirement(f"{wheel.name}=={wheel.version}") is None]:
             raise SandboxError(f"the package index has a strange name: {strange[0]!r}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SandboxError(f"pip's report cannot be read: {type(error).__name__}") from error
-    return tuple(sorted(found, key=lambda wheel: wheel.name.lower()))
+    return tuple(sorted(wheels, key=lambda wheel: wheel.name.lower()))
 
 
 def _wheel(item: Mapping[str, Mapping[str, object]]) -> Wheel:

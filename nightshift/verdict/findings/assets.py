@@ -90,8 +90,8 @@ def _is_helper(path: str) -> bool:
 
 def subject_of(path: str, text: str | None) -> str:
     """The subject by which a yes to this very text of a file is known."""
-    found = hashlib.sha256(encode(text or "")).hexdigest()[:16]
-    return f"{SUBJECT}:{path}:{'gone-' if text is None else ''}{found}"
+    digest = hashlib.sha256(encode(text or "")).hexdigest()[:16]
+    return f"{SUBJECT}:{path}:{'gone-' if text is None else ''}{digest}"
 
 
 def is_named(path: str, words: str) -> bool:

@@ -66,8 +66,8 @@ def _find_lost(
     native: NativeRun, base: NativeRun, settled: Collection[str], before: Read, now: Read
 ) -> Iterator[Finding]:
     for test in sorted(base.passed & native.passed & base.lines.keys() & native.lines.keys()):
-        for place in sorted(set(base.lines[test]) - set(native.lines[test])):
-            path, _, line = place.rpartition(":")
+        for location in sorted(set(base.lines[test]) - set(native.lines[test])):
+            path, _, line = location.rpartition(":")
             text = now(path)
             if path in settled or text is None or text != before(path) or int(line) not in find_checks(text):
                 continue
@@ -88,8 +88,8 @@ def _find_not_here(native: NativeRun, base: NativeRun) -> Iterator[Finding]:
 
 def find_changed(native: NativeRun, base: NativeRun | None) -> Iterator[Finding]:
     """Functions outside of the tree that are others at the end of the run with the change alone."""
-    known = set(base.changed) if base else set()
-    if new := [name for name in native.changed if name not in known]:
+    old_names = set(base.changed) if base else set()
+    if new := [name for name in native.changed if name not in old_names]:
         says, control = f"{name_first(new, 3)} was replaced", Control.BASE if base else Control.NONE
         yield Finding(kind=FindingKind.SEAL, where=new[0], says=says, control=control)
     if native.altered or native.is_forged:
@@ -106,15 +106,15 @@ def find_unrun(native: NativeRun, given: Mapping[str, frozenset[str]]) -> Iterat
         native: the run with the change.
         given: the files of the task, path to the tests that they must have.
     """
-    marked, known = set(map(bare, native.marked)), set(map(bare, native.ends))
+    marked, ended_tests = set(map(bare, native.marked)), set(map(bare, native.ends))
     why = {
         bare(case.id): case.message or "skipped"
         for case in native.tests or ()
         if file_of(case.id) in given and case.result is Result.SKIPPED and bare(case.id) not in marked
     }
     for path, names in given.items():
-        tests = {f"{path}::{name}" for name in names} if path not in known else set[str]()
-        why |= dict.fromkeys(sorted(tests - known), "it was left out")
+        tests = {f"{path}::{name}" for name in names} if path not in ended_tests else set[str]()
+        why |= dict.fromkeys(sorted(tests - ended_tests), "it was left out")
     for test, reason in why.items():
         says = f"your test {test} did not run: {reason}"
         yield Finding(kind=FindingKind.GIVEN_IDLE, where=test, says=says)
@@ -130,7 +130,7 @@ def find_idle(native: NativeRun, tests: Mapping[str, str]) -> Iterator[Finding]:
     passed, ran = set(map(bare, native.passed)), defaultdict[str, set[int]](set)
     unknown = {file_of(test) for test in native.passed if test not in native.lines}
     for places in native.lines.values():
-        for path, _, number in (place.rpartition(":") for place in places):
+        for path, _, number in (location.rpartition(":") for location in places):
             ran[path].add(int(number))
     for path, text in tests.items():
         for name, checks in _find_tests(text) if path not in unknown else ():

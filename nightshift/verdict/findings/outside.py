@@ -34,17 +34,17 @@ async def ask_outside(job: SuiteJob, planned: Plan, runs: SuiteRuns) -> list[Fin
     if not isinstance(launch, NodeLaunch):
         return []
     files = [file for file in planned.files if file.role is not Role.REGRESSION]
-    asked = {file.path: made for file in files if (made := replay(file.path, file.text))}
+    asked = {file.path: replay_program for file in files if (replay_program := replay(file.path, file.text))}
     alone = replace(plan.calls_alone(planned, job.base.entries(), ()), launch=replace(launch, is_bare=True))
 
-    async def ask(path: str, made: Replay) -> Finding | None:
-        program = replace(alone, command=(launch.program, *launch.flags, *made.words))
+    async def ask(path: str, replay_program: Replay) -> Finding | None:
+        program = replace(alone, command=(launch.program, *launch.flags, *replay_program.words))
         ready, result = await runs.executed(job, program)
         answered = answer.read(result, ready.key, ready.secret)
         session = answered.session if answered else None
         if session is None or session.how != "exited" or session.printed[2]:
             return None  # what took too long, or printed too much, says nothing
-        asked, has_answer = made.find_differing(session.printed[0])
+        asked, has_answer = replay_program.find_differing(session.printed[0])
         call = " ".join(asked.split())
         if not call:
             return None
@@ -54,5 +54,5 @@ async def ask_outside(job: SuiteJob, planned: Plan, runs: SuiteRuns) -> list[Fin
         says = f"`{call}` gives another value outside of the tests than in them"
         return Finding(kind=FindingKind.VALUE, where=path, says=says, control=Control.VALUE)
 
-    found = await asyncio.gather(*(ask(path, made) for path, made in asked.items()))
-    return [one for one in found if one]
+    findings = await asyncio.gather(*(ask(path, replay_program) for path, replay_program in asked.items()))
+    return [finding for finding in findings if finding]

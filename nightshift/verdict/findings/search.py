@@ -53,15 +53,21 @@ class Search:
             SandboxError: nothing could be run.
         """
         compared = tuple(self._compare())
-        if any(one.control is Control.BASE and one.kind in {FindingKind.GONE, FindingKind.LOST} for one in compared):
+        if any(
+            finding.control is Control.BASE and finding.kind in {FindingKind.GONE, FindingKind.LOST}
+            for finding in compared
+        ):
             return Found(findings=compared)
         (copied, failed), values, more, own = await asyncio.gather(
             self._copies(runs), replay(self._judging_files(), self.job, asker),
             ask_outside(self.job, self.planned, runs), mutation.prove_own(self.job, self.planned, self.native, runs),
         )  # fmt: skip
         values += more
-        wrong = {file_of(one.where) for one in values}
-        copied = [replace(one, control=Control.VALUE) if file_of(one.where) in wrong else one for one in copied]
+        wrong = {file_of(finding.where) for finding in values}
+        copied = [
+            replace(finding, control=Control.VALUE) if file_of(finding.where) in wrong else finding
+            for finding in copied
+        ]
         return Found(
             findings=(*compared, *values, *copied, *own.findings), notes=own.notes, copies_failed=failed,
             mutants=own.mutants,
@@ -90,16 +96,20 @@ class Search:
         change = {path: text for path, text in job.change.items() if path not in self.planned.dropped}
         texts = {path: text_of(job.base, path) for path in change}
         if job.asked is not None:
-            yield from (self._ask(one) for one in assets.find_touched(change, texts, around))
-            yield from (self._ask(one) for one in taking_away.find_more(job))
+            yield from (self._ask(finding) for finding in assets.find_touched(change, texts, around))
+            yield from (self._ask(finding) for finding in taking_away.find_more(job))
 
     def _find_unmade(self) -> Iterator[Finding]:
         """The files of the task that make tests while they run, and made none."""
         ran = set(self.native.ends)
         for file in self.planned.files:
-            known = {f"{file.path}::{name}" for name in file.names}
+            listed_tests = {f"{file.path}::{name}" for name in file.names}
             is_made = file.outline is not None and not file.outline.is_closed
-            if file.role is Role.GIVEN and is_made and not any(file_of(test) == file.path for test in ran - known):
+            if (
+                file.role is Role.GIVEN
+                and is_made
+                and not any(file_of(test) == file.path for test in ran - listed_tests)
+            ):
                 says = f"{file.path} makes tests while it runs, and made none"
                 yield Finding(kind=FindingKind.GIVEN_IDLE, where=file.path, says=says)
 

@@ -42,11 +42,11 @@ def find_more(job: SuiteJob) -> Iterator[Finding]:
         says = f"also removes {name_first(more)}, which the task does not name: may it go?"
         yield Finding(kind=FindingKind.TOOK_MORE, where=more[0], says=says, subject=subject_of(more[0], None))
     if job.takes_away:
-        known = {*_NAME.findall(job.asked or ""), *_names_of(job, gone)}
+        names = {*_NAME.findall(job.asked or ""), *_names_of(job, gone)}
         for path, text in job.change.items():
             if text is None or not path.endswith(".py") or not (before := text_of(job.base, path)):
                 continue
-            for function in _find_lessened(before, text, known):
+            for function in _find_lessened(before, text, names):
                 says = f"also takes checks away in {function} of {path}, which the task does not name: may they go?"
                 yield Finding(kind=FindingKind.TOOK_MORE, where=path, says=says, subject=subject_of(path, text))
                 break
@@ -54,9 +54,9 @@ def find_more(job: SuiteJob) -> Iterator[Finding]:
 
 def _is_named(path: str, words: str) -> bool:
     """Tell whether words name a file or a folder above it, by a name without its ending."""
-    said = " ".join(_WORD.findall(words.lower()))
+    text = " ".join(_WORD.findall(words.lower()))
     names = (PurePosixPath(part).stem.lower() for part in path.split("/"))
-    return any(f" {' '.join(_WORD.findall(name))} " in f" {said} " for name in names if _WORD.search(name))
+    return any(f" {' '.join(_WORD.findall(name))} " in f" {text} " for name in names if _WORD.search(name))
 
 
 def _names_of(job: SuiteJob, gone: Collection[str]) -> Iterator[str]:
@@ -67,12 +67,12 @@ def _names_of(job: SuiteJob, gone: Collection[str]) -> Iterator[str]:
         yield from (getattr(node, "name", "") for node in tree.body if hasattr(node, "name")) if tree else ()
 
 
-def _find_lessened(before: str, after: str, known: Collection[str]) -> Iterator[str]:
+def _find_lessened(before: str, after: str, names: Collection[str]) -> Iterator[str]:
     """The functions that lose a check, and that neither the task names nor anything that goes."""
     then, now = _functions(before), _functions(after)
     for name, lines in then.items():
         lost = list((Counter(lines) - Counter(now.get(name, ()))).elements())
-        if name in known or not lost or any(set(_NAME.findall(line)) & set(known) for line in lost if name in now):
+        if name in names or not lost or any(set(_NAME.findall(line)) & set(names) for line in lost if name in now):
             continue
         if name not in now or any(_CHECKS.match(line) for line in lost):
             yield name
@@ -81,5 +81,5 @@ def _find_lessened(before: str, after: str, known: Collection[str]) -> Iterator[
 def _functions(text: str) -> dict[str, list[str]]:
     tree = parse_quietly(text)
     nodes = ast.walk(tree) if tree else ()
-    found = (node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    return {node.name: ast.unparse(node).split("\n")[1:] for node in found}
+    functions = (node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return {node.name: ast.unparse(node).split("\n")[1:] for node in functions}

@@ -60,7 +60,7 @@ class Asked:
     @property
     def judged(self) -> int:
         """How many cases that no prompt shows gave the right value."""
-        return sum(found is Finding.RIGHT and not case.shown for case, found in self.findings)
+        return sum(finding is Finding.RIGHT and not case.shown for case, finding in self.findings)
 
     @property
     def verifies(self) -> bool:
@@ -69,8 +69,8 @@ class Asked:
         A truth is guessed in every second case. So it takes a value, or an owner's own case, or several truths of which
         some are true and some are not; a function that always says the same gives no such answers.
         """
-        unseen = [(case, found) for case, found in self.findings if not case.shown]
-        if not unseen or any(found is not Finding.RIGHT for _, found in unseen):
+        unseen = [(case, finding) for case, finding in self.findings if not case.shown]
+        if not unseen or any(finding is not Finding.RIGHT for _, finding in unseen):
             return False
         cases = [case for case, _ in unseen]
         values = {case.expect for case in cases if case.compare in BY_VALUE}
@@ -83,7 +83,7 @@ class Asked:
     def wrong(self) -> tuple[tuple[ValueCase, Finding], ...]:
         """The cases that went wrong."""
         fine = {Finding.RIGHT, Finding.UNKNOWN}
-        return tuple((case, found) for case, found in self.findings if found not in fine)
+        return tuple((case, finding) for case, finding in self.findings if finding not in fine)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +114,11 @@ class Asker:
         """
         cases, notes = await self._list_expected(job)
         planned = await self._runs.planned(job)
-        known = [case for case in cases if case.explicit or _has_module(case, planned, job)]
-        if not known:
+        callable_cases = [case for case in cases if case.explicit or _has_module(case, planned, job)]
+        if not callable_cases:
             return Asked(notes=(*notes, "no held-out case could be called"))
-        got = await self._replies(job, planned, known)
-        findings = [(case, weigh(case, reply)) for case, reply in zip(known, got.replies, strict=True)]
+        got = await self._replies(job, planned, callable_cases)
+        findings = [(case, weigh(case, reply)) for case, reply in zip(callable_cases, got.replies, strict=True)]
         unknown = sum(finding is Finding.UNKNOWN and not case.shown for case, finding in findings)
         unjudged = [f"{unknown} held-out cases could not be judged by value"] if unknown else []
         return Asked(
@@ -178,9 +178,12 @@ class Asker:
     async def _replies(self, job: SuiteJob, planned: Plan, cases: Sequence[ValueCase]) -> _Replies:
         calls = [(case.module, case.function, *_pack_case(case)) for case in cases]
         alone = calls_alone(planned, job.base.entries(), calls)
-        whole = self._runs.time(job)
-        for time in (whole.at_most(FIRST_S), whole):  # what a limit cuts off runs again alone before it counts
-            ready, result = await self._runs.executed(job, alone, time, alone=time is whole)
+        time_limit = self._runs.time(job)
+        for time in (
+            time_limit.at_most(FIRST_S),
+            time_limit,
+        ):  # what a limit cuts off runs again alone before it counts
+            ready, result = await self._runs.executed(job, alone, time, alone=time is time_limit)
             got = answer.read_calls(result, ready.key)
             if not (result.ended is Ended.TIMEOUT or (got and got.how == "timeout")):
                 break
@@ -223,8 +226,8 @@ def _has_module(case: ValueCase, planned: Plan, job: SuiteJob) -> bool:
 
 def variants(cases: Sequence[ValueCase], count: int, chance: random.Random) -> tuple[ValueCase, ...]:
     """Up to `count` further cases without an expectation, none of them among the given ones."""
-    known = {(case.call, case.args, case.kwargs) for case in cases}
-    found: list[ValueCase] = []
+    inputs = {(case.call, case.args, case.kwargs) for case in cases}
+    new_cases: list[ValueCase] = []
     for turn in range(count * TRIES if cases else 0):
         case = cases[turn % len(cases)]
         other = replace(
@@ -234,11 +237,11 @@ def variants(cases: Sequence[ValueCase], count: int, chance: random.Random) -> t
                 {key: _change_value(item, chance) for key, item in literals.read(case.kwargs).items()}
             ),
         )
-        place = (other.call, other.args, other.kwargs)
-        if place not in known and len(found) < count:
-            known.add(place)
-            found.append(other)
-    return tuple(found)
+        signature = (other.call, other.args, other.kwargs)
+        if signature not in inputs and len(new_cases) < count:
+            inputs.add(signature)
+            new_cases.append(other)
+    return tuple(new_cases)
 
 
 def _change_value(value: Any, chance: random.Random) -> Any:
@@ -264,7 +267,7 @@ def _letters(value: Any, chance: random.Random) -> Any:
     """The same letters in another order, one of them perhaps twice or not at all."""
     if len(value) < 2:
         return value
-    parts = [value[place : place + 1] for place in range(len(value))]
+    parts = [value[position : position + 1] for position in range(len(value))]
     return type(value)().join(_reorder_parts(parts, chance))
 
 
@@ -274,7 +277,7 @@ def _items(value: list[Any], chance: random.Random) -> list[Any]:
     changed = [_change_value(item, chance) for item in _reorder_parts(value, chance)]
     once, ordered = _is_unique(value), _is_sorted(value)
     if once and not _is_unique(changed):
-        changed = [item for place, item in enumerate(changed) if item not in changed[:place]]
+        changed = [item for position, item in enumerate(changed) if item not in changed[:position]]
     return sorted(changed) if ordered and _is_sorted(sorted(changed)) else changed
 
 
@@ -293,10 +296,10 @@ def _reorder_parts(parts: list[Any], chance: random.Random) -> list[Any]:
 
 def _is_sorted(value: list[Any]) -> bool:
     try:
-        return all(one <= other for one, other in pairwise(value))
+        return all(first <= other for first, other in pairwise(value))
     except TypeError:
         return False
 
 
 def _is_unique(value: list[Any]) -> bool:
-    return all(item not in value[:place] for place, item in enumerate(value))
+    return all(item not in value[:position] for position, item in enumerate(value))

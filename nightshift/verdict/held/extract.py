@@ -79,8 +79,8 @@ def spots(path: str, source: Source) -> tuple[Spot, ...]:
     if _SET_UP.search(source.text) or not all(map(_is_quiet, source.tree.body)):
         return ()
     reader = _Reader(path, source.tree)
-    found = list(reader.spots())
-    return tuple(spot for spot in found if spot.case.module not in reader.restless | _contradicting(found))
+    all_spots = list(reader.spots())
+    return tuple(spot for spot in all_spots if spot.case.module not in reader.restless | _contradicting(all_spots))
 
 
 def _is_quiet(node: ast.stmt) -> bool:
@@ -96,7 +96,11 @@ def _is_quiet(node: ast.stmt) -> bool:
 
 def _is_usual_path(node: ast.expr) -> bool:
     """`sys.path.insert(…)` with the root of the tree or its `src`, where modules are looked for anyway."""
-    texts = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    texts = {
+        constant.value
+        for constant in ast.walk(node)
+        if isinstance(constant, ast.Constant) and isinstance(constant.value, str)
+    }
     is_call = isinstance(node, ast.Call) and ast.unparse(node.func).startswith("sys.path.")
     return is_call and texts <= {"..", ".", "src", "../src"}
 
@@ -154,8 +158,8 @@ class _Reader:
             if case := read(statement, scope):
                 yield Spot(case=case, path=self._path, holder=holder, statement=statement, helper=helper)
             elif isinstance(statement, ast.For) and isinstance(statement.iter, ast.List | ast.Tuple):
-                found = self._rows(holder, statement.body, statement.iter, _list_bound(statement.target), scope)
-                yield from (replace(spot, loop=True, helper=helper) for spot in found)
+                rows = self._rows(holder, statement.body, statement.iter, _list_bound(statement.target), scope)
+                yield from (replace(spot, loop=True, helper=helper) for spot in rows)
 
     def _rows(
         self,
@@ -198,7 +202,7 @@ class _Reader:
 
     def _list_imported(self, body: list[ast.stmt]) -> dict[str, str]:
         """Names of the tree's modules and functions; those that are bound a second time are left out."""
-        found: dict[str, str] = {}
+        targets: dict[str, str] = {}
         for node in body:
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 pairs = [(alias.asname or alias.name, f"{node.module}:{alias.name}") for alias in node.names]
@@ -207,10 +211,10 @@ class _Reader:
             else:
                 continue
             for name, target in pairs:
-                taken = found.get(name, target) != target or name.partition(".")[0] in self._bound
+                taken = targets.get(name, target) != target or name.partition(".")[0] in self._bound
                 ours = target.partition(":")[0].partition(".")[0] not in _FOREIGN and not target.endswith(":*")
-                found[name] = target if ours and not taken else ""
-        return {name: target for name, target in found.items() if target}
+                targets[name] = target if ours and not taken else ""
+        return {name: target for name, target in targets.items() if target}
 
     def _is_plain(self, function: ast.FunctionDef) -> bool:
         """Tell whether a function does nothing but check."""
@@ -250,10 +254,10 @@ class _Reader:
             self.restless.add(target.partition(":")[0])
 
 
-def _contradicting(found: list[Spot]) -> set[str]:
+def _contradicting(spots: list[Spot]) -> set[str]:
     """Modules of which the same call is expected to give different results."""
     expected: dict[tuple[str, str, str], set[tuple[str | None, tuple[str, ...]]]] = defaultdict(set)
-    for spot in found:
+    for spot in spots:
         case = spot.case
         expected[case.call, case.args, case.kwargs].add((case.expect, case.raises))
     return {key[0].partition(":")[0] for key, results in expected.items() if len(results) > 1}
@@ -345,11 +349,11 @@ def target_of(function: ast.expr, targets: Mapping[str, str]) -> str | None:
     if not isinstance(function, ast.Name) or any(part.startswith("_") for part in parts):
         return None
     for end in range(len(parts), -1, -1):  # the longest imported name: `import a.b` makes `a.b.f` b's function
-        found = targets.get(".".join([function.id, *parts[:end]]))
-        if found is not None:
-            module, _, name = found.partition(":")
-            whole = ".".join(part for part in (name, *parts[end:]) if part)
-            return f"{module}:{whole}" if whole else None
+        target = targets.get(".".join([function.id, *parts[:end]]))
+        if target is not None:
+            module, _, name = target.partition(":")
+            full_name = ".".join(part for part in (name, *parts[end:]) if part)
+            return f"{module}:{full_name}" if full_name else None
     return None
 
 
@@ -403,8 +407,8 @@ def _near(called: ast.expr, how: ast.Call, expected: ast.expr, scope: Scope) -> 
 def _within(left: ast.Call, limit: ast.expr, scope: Scope) -> ValueCase | None:
     """`abs(f(x) - 4.0) < 1e-6`."""
     match left:
-        case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left=one, op=ast.Sub(), right=other)], keywords=[]):
-            called, expected = (one, other) if isinstance(one, ast.Call) else (other, one)
+        case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left=minuend, op=ast.Sub(), right=other)], keywords=[]):
+            called, expected = (minuend, other) if isinstance(minuend, ast.Call) else (other, minuend)
             case = _call(called, scope) if isinstance(called, ast.Call) else None
             expect = _literal(expected, scope)
             return case and replace(case, compare=Compare.WITHIN, expect=expect, abs=_number(limit))
@@ -450,8 +454,8 @@ def _raising(statement: ast.With, scope: Scope) -> ValueCase | None:
         return None
     kinds = context.args[0]
     names = [_name(kind) for kind in (kinds.elts if isinstance(kinds, ast.Tuple) else [kinds])]
-    known = all(name and name[0].isupper() for name in names)
-    return _with(_call(body.value, scope), Compare.RAISES, raises=tuple(names)) if known else None
+    has_names = all(name and name[0].isupper() for name in names)
+    return _with(_call(body.value, scope), Compare.RAISES, raises=tuple(names)) if has_names else None
 
 
 def _call(call: ast.Call, scope: Scope) -> ValueCase | None:
@@ -459,9 +463,11 @@ def _call(call: ast.Call, scope: Scope) -> ValueCase | None:
     target = target_of(call.func, scope.targets)
     if target is None or not (call.args or call.keywords):
         return None
-    if any(isinstance(one, ast.Starred) for one in call.args) or any(word.arg is None for word in call.keywords):
+    if any(isinstance(argument, ast.Starred) for argument in call.args) or any(
+        word.arg is None for word in call.keywords
+    ):
         return None
-    arguments = tuple(_value(one, scope) for one in call.args)
+    arguments = tuple(_value(argument, scope) for argument in call.args)
     named = {str(word.arg): _value(word.value, scope) for word in call.keywords}
     return ValueCase(call=target, args=literals.write(arguments), kwargs=literals.write(named))
 

@@ -61,8 +61,10 @@ def hold(spec: TaskSpec, paths: Collection[str], share: float) -> HeldOut:
         return own
     if _is_under_conftest(spec.tests, paths):
         return own
-    found = of_tests(spec.tests, spec.description, share)
-    return replace(found, cases=(*found.cases, *own.cases), oracle=own.oracle, sources=(*found.sources, *own.sources))
+    held_out = of_tests(spec.tests, spec.description, share)
+    return replace(
+        held_out, cases=(*held_out.cases, *own.cases), oracle=own.oracle, sources=(*held_out.sources, *own.sources)
+    )
 
 
 def _is_under_conftest(tests: Files, paths: Collection[str]) -> bool:
@@ -73,20 +75,20 @@ def _is_under_conftest(tests: Files, paths: Collection[str]) -> bool:
 
 def of_tests(tests: Files, description: str, share: float) -> HeldOut:
     """Hold checks of given tests out: at least one where there are enough, and none where there are not."""
-    sources, found = dict[str, Source](), list[Spot]()
+    sources, all_spots = dict[str, Source](), list[Spot]()
     for path in suite_paths(tests, PytestSettings()):
         try:
             sources[path] = Source(tests[path])
         except SyntaxError:
             return HeldOut()
-        found += spots(path, sources[path])
-    if len(found) < ENOUGH:
+        all_spots += spots(path, sources[path])
+    if len(all_spots) < ENOUGH:
         return HeldOut()
-    chooser = _Chooser(found, sources, _Mentions(tests, description), random.Random(digest(tests)))  # noqa: S311 (repeatable, no secret)
-    chosen = chooser.choose(min(MOST, max(1, round(share * len(found)))))
+    chooser = _Chooser(all_spots, sources, _Mentions(tests, description), random.Random(digest(tests)))  # noqa: S311 (repeatable, no secret)
+    chosen = chooser.choose(min(MOST, max(1, round(share * len(all_spots)))))
     if not chosen:
         return HeldOut()
-    cases = tuple(replace(spot.case, shown=spot not in chosen) for spot in found)
+    cases = tuple(replace(spot.case, shown=spot not in chosen) for spot in all_spots)
     return HeldOut(shown=chooser.shown(chosen), cases=cases, sources=("tests",))
 
 
@@ -108,24 +110,24 @@ class _Mentions:
 
 class _Chooser:
     def __init__(
-        self, found: Sequence[Spot], sources: dict[str, Source], mentions: _Mentions, chance: random.Random
+        self, spots: Sequence[Spot], sources: dict[str, Source], mentions: _Mentions, chance: random.Random
     ) -> None:
-        self._found, self._sources, self._mentions, self._chance = found, sources, mentions, chance
+        self._spots, self._sources, self._mentions, self._chance = spots, sources, mentions, chance
 
     def choose(self, count: int) -> list[Spot]:
         """Up to `count` checks, in the order of the tests."""
-        candidates = list(self._found)
+        candidates = list(self._spots)
         self._chance.shuffle(candidates)
         candidates = [spot for spot in candidates[:CANDIDATES] if self._unseen(spot)]
         chosen: list[Spot] = []
         for shape in (_shape, _types):
-            alike = Counter(shape(spot) for spot in self._found)
+            alike = Counter(shape(spot) for spot in self._spots)
             for spot in candidates:
                 if len(chosen) < count and self._fits(spot, chosen, alike, shape):
                     chosen.append(spot)
             if chosen:
                 break  # what is only roughly alike is taken where nothing better is there
-        return [spot for spot in self._found if spot in chosen]
+        return [spot for spot in self._spots if spot in chosen]
 
     def _unseen(self, spot: Spot) -> bool:
         inputs = _inputs(self._sources[spot.path], spot)
@@ -140,12 +142,12 @@ class _Chooser:
 
     def _fits(self, spot: Spot, chosen: list[Spot], alike: Counter[_Shape], shape: Callable[[Spot], _Shape]) -> bool:
         """Tell whether one more check can go: another like it stays, and the file can do without it."""
-        if spot in chosen or sum(shape(one) == shape(spot) for one in chosen) + 1 >= alike[shape(spot)]:
+        if spot in chosen or sum(shape(other) == shape(spot) for other in chosen) + 1 >= alike[shape(spot)]:
             return False
-        mates = [one for one in (*chosen, spot) if one.holder is spot.holder]
+        mates = [other for other in (*chosen, spot) if other.holder is spot.holder]
         if spot.helper and removes_holder(mates):
             return False
-        group = [one for one in (*chosen, spot) if one.path == spot.path]
+        group = [other for other in (*chosen, spot) if other.path == spot.path]
         return without(self._sources[spot.path], group) is not None
 
 
@@ -153,7 +155,10 @@ def _inputs(source: Source, spot: Spot) -> str:
     """The inputs of a check's call as they stand in the text; empty where they cannot be told."""
     for node in ast.walk(spot.statement):
         if isinstance(node, ast.Call) and (node.args or node.keywords):
-            parts = [spot.values.get(one.id, one) if isinstance(one, ast.Name) else one for one in node.args]
+            parts = [
+                spot.values.get(argument.id, argument) if isinstance(argument, ast.Name) else argument
+                for argument in node.args
+            ]
             named = [(word.arg or "", word.value) for word in node.keywords]
             if _are(spot.case, parts, named):
                 words = [f"{name}={source.segment(value)}" for name, value in named]
@@ -209,10 +214,10 @@ def without(source: Source, spots: Sequence[Spot]) -> str | None:
         groups[id(spot.holder)].append(spot)
     edits: list[Edit] = []
     for group in groups.values():
-        found = _edits(source, group)
-        if found is None:
+        group_edits = _edits(source, group)
+        if group_edits is None:
             return None
-        edits += found
+        edits += group_edits
     text = source.edit(edits)
     return text if _holds_tests(text) else None
 
@@ -223,7 +228,7 @@ def removes_holder(spots: Sequence[Spot]) -> bool:
     if first.table is not None and not first.loop:
         return len(spots) == len(first.table.elts)
     out = {id(spot.statement) for spot in spots if spot.table is None}
-    return not any(id(one) not in out and not _is_idle(one) for one in first.holder.body)
+    return not any(id(statement) not in out and not _is_idle(statement) for statement in first.holder.body)
 
 
 def _is_idle(statement: ast.stmt) -> bool:
@@ -239,9 +244,9 @@ def _edits(source: Source, spots: list[Spot]) -> list[Edit] | None:
     rows: dict[int, list[Spot]] = defaultdict(list)
     for spot in spots:
         rows[id(spot.table) if spot.table is not None else 0].append(spot)
-    found = [_of_lines(source, spot.statement) for spot in rows.pop(0, [])]
-    found += [_shorten_table(source, group) for group in rows.values()]
-    return None if None in found else [edit for edits in found if edits for edit in edits]
+    edit_lists = [_of_lines(source, spot.statement) for spot in rows.pop(0, [])]
+    edit_lists += [_shorten_table(source, group) for group in rows.values()]
+    return None if None in edit_lists else [edit for edits in edit_lists if edits for edit in edits]
 
 
 def _of_lines(source: Source, node: ast.stmt) -> list[Edit] | None:
@@ -271,19 +276,19 @@ def _shorten_table(source: Source, spots: list[Spot]) -> list[Edit] | None:
         return None
     gone, rows = {spot.row for spot in spots}, [source.span(row) for row in table.elts]
     start, end = source.span(table)
-    gaps = [source.slice(one[1], other[0]) for one, other in pairwise(rows)]
+    gaps = [source.slice(previous[1], other[0]) for previous, other in pairwise(rows)]
     head, tail = source.slice(start, rows[0][0]), source.slice(rows[-1][1], end)
     if not all(re.fullmatch(r"\s*,(\s|#[^\n]*\n)*", gap) for gap in gaps):
         return None
     gap = re.sub(r"#[^\n]*", "", gaps[0]) if gaps else ", "
     gap = re.sub(r"[ \t]*\n[\s]*\n", "\n", gap)
-    kept = [source.slice(*span) for number, span in enumerate(rows) if number not in gone]
-    if len(kept) == 1 and isinstance(table, ast.Tuple):
+    remaining = [source.slice(*span) for number, span in enumerate(rows) if number not in gone]
+    if len(remaining) == 1 and isinstance(table, ast.Tuple):
         return None
-    return [Edit(start, end, _plain(head) + gap.join(kept) + _plain(tail))]
+    return [Edit(start, end, _strip_comments(head) + gap.join(remaining) + _strip_comments(tail))]
 
 
-def _plain(text: str) -> str:
+def _strip_comments(text: str) -> str:
     """The text around a table's rows, without comments."""
     return re.sub(r"#[^\n]*", "", text)
 

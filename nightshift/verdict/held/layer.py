@@ -48,30 +48,30 @@ async def judge(job: SuiteJob, tests: Judge, plainly: Judge, ask: Ask, sandbox: 
     if not (job.given or job.own or job.command or job.regression):
         return _of_cases(job, await ask(job), sandbox)
     if not job.held.shown:
-        whole = await tests(job)
-        return _with_cases(whole, await ask(job), job) if whole.passed else whole
+        full_verdict = await tests(job)
+        return _with_cases(full_verdict, await ask(job), job) if full_verdict.passed else full_verdict
     seen = await tests(replace(job, given={**job.given, **job.held.shown}))
     if not seen.passed:
         return seen
     asked = await ask(job)
-    whole = _unspoken(_prove_by_whole(seen, await plainly(job)) if _all_right(job, asked) else await tests(job))
-    if whole.passed:
-        return _with_cases(whole, asked, job)
-    return await _judge_contradiction(job, whole, seen, tests, asked)
+    full_verdict = _unspoken(_prove_by_whole(seen, await plainly(job)) if _all_right(job, asked) else await tests(job))
+    if full_verdict.passed:
+        return _with_cases(full_verdict, asked, job)
+    return await _judge_contradiction(job, full_verdict, seen, tests, asked)
 
 
 def _all_right(job: SuiteJob, asked: Asked) -> bool:
     """Tell whether each check that is held out of the tests was made by value, and gave what it must."""
     right = {case for case, finding in asked.findings if finding is Weighed.RIGHT}
-    whole = not (asked.wrong or asked.stopped or asked.is_forged)
-    return whole and all(case in right for case in job.held.cases if not (case.shown or case.explicit))
+    is_clean = not (asked.wrong or asked.stopped or asked.is_forged)
+    return is_clean and all(case in right for case in job.held.cases if not (case.shown or case.explicit))
 
 
-def _prove_by_whole(seen: Verdict, whole: Verdict) -> Verdict:
+def _prove_by_whole(seen: Verdict, full_verdict: Verdict) -> Verdict:
     """The verdict of a plain run of the whole tests, with the evidence of the shown ones."""
     proof = seen.evidence
-    evidence = replace(whole.evidence, twins=proof.twins, notes=proof.notes, mutants=proof.mutants)
-    return replace(whole, evidence=evidence)
+    evidence = replace(full_verdict.evidence, twins=proof.twins, notes=proof.notes, mutants=proof.mutants)
+    return replace(full_verdict, evidence=evidence)
 
 
 def _unspoken(verdict: Verdict) -> Verdict:
@@ -91,7 +91,9 @@ def _unspoken(verdict: Verdict) -> Verdict:
     )  # fmt: skip
 
 
-async def _judge_contradiction(job: SuiteJob, whole: Verdict, seen: Verdict, tests: Judge, asked: Asked) -> Verdict:
+async def _judge_contradiction(
+    job: SuiteJob, full_verdict: Verdict, seen: Verdict, tests: Judge, asked: Asked
+) -> Verdict:
     """The verdict where the tests as shown pass and the whole ones do not.
 
     What is held out can be judged by value, so a fault of the code shows there. Where it does not, the whole tests may
@@ -101,7 +103,10 @@ async def _judge_contradiction(job: SuiteJob, whole: Verdict, seen: Verdict, tes
         again = await tests(job)
         if again.passed:
             return _with_cases(_unspoken(again), asked, job)
-    lines = (f"the whole tests: {whole.reason}", *(f"{one.id}: {one.kind}: {one.message}" for one in whole.failures))
+    lines = (
+        f"the whole tests: {full_verdict.reason}",
+        *(f"{failure.id}: {failure.kind}: {failure.message}" for failure in full_verdict.failures),
+    )
     return _refuse_verdict(seen, asked, lines)
 
 

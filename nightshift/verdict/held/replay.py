@@ -36,13 +36,13 @@ async def replay(tests: Mapping[str, str], job: SuiteJob, asker: Asker) -> list[
     if job.language is not Language.PYTHON or job.held.cases:
         return []
     read = [(path, case) for path, text in tests.items() for case in _read_cases(path, text)]
-    known = {case.module for case in await asker.select(job, [case for _, case in read])}
-    found = [(path, case) for path, case in read if case.module in known][:MOST]
-    if not found:
+    modules = {case.module for case in await asker.select(job, [case for _, case in read])}
+    chosen_cases = [(path, case) for path, case in read if case.module in modules][:MOST]
+    if not chosen_cases:
         return []
-    replies = await asker.call(job, [case for _, case in found])
-    told = (_weigh(path, case, reply) for (path, case), reply in zip(found, replies, strict=True))
-    return [one for one in told if one]
+    replies = await asker.call(job, [case for _, case in chosen_cases])
+    findings = (_weigh(path, case, reply) for (path, case), reply in zip(chosen_cases, replies, strict=True))
+    return [finding for finding in findings if finding]
 
 
 def _read_cases(path: str, text: str) -> list[ValueCase]:

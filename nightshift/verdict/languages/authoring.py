@@ -89,8 +89,8 @@ class CodeReader:
         """Say why a changed test file may not stand; empty where it may."""
         if not failing:
             return "passes with the change as it stands, so it stays"
-        if found := fault(path, text):
-            return f"is not valid: {found.kind}: {found.message}"
+        if syntax_fault := fault(path, text):
+            return f"is not valid: {syntax_fault.kind}: {syntax_fault.message}"
         if "" not in failing and (names := _list_changed(before, text, failing)):
             return f"changes {', '.join(names[:5])}, which pass as they stand"
         away = about_gone(before, change, read) if "" in failing else None
@@ -106,7 +106,7 @@ class CodeReader:
 
 def _list_changed(before: str, text: str, failing: Collection[str]) -> list[str]:
     """List the tests of a Python file that pass as they stand and are not as they were."""
-    old, new = (dict(_tests(tree.body)) if (tree := parse_python(one)) else {} for one in (before, text))
+    old, new = (dict(_tests(tree.body)) if (tree := parse_python(version)) else {} for version in (before, text))
     return [name for name, body in old.items() if name not in failing and new.get(name) != body]
 
 

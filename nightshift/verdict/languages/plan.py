@@ -243,15 +243,15 @@ def only_tests(plan: Plan, tests: Collection[str]) -> Plan | None:
     paths = {test.partition("::")[0] for test in tests}
     files = tuple(file for file in plan.files if file.path in paths)
     if plan.words is not None:
-        known = {file.path for file in plan.files}
-        words = [word for word in plan.words if word.partition("::")[0] not in known]
+        plan_paths = {file.path for file in plan.files}
+        words = [word for word in plan.words if word.partition("::")[0] not in plan_paths]
         return replace(plan, words=(*words, *tests), is_traced=False)
     return None if plan.command else replace(plan, files=files)
 
 
 def with_files(plan: Plan, files: Collection[SuiteFile]) -> Plan:
     """A run of pytest on some of a plan's files, with the texts that they have here."""
-    known = {file.path for file in plan.files}
-    words = [word for word in plan.words or () if word.partition("::")[0] not in known]
+    plan_paths = {file.path for file in plan.files}
+    words = [word for word in plan.words or () if word.partition("::")[0] not in plan_paths]
     own = {file.path: encode(file.text) for file in files}
     return replace(plan, files=tuple(files), words=(*words, *own), texts={**plan.texts, **own})

@@ -38,10 +38,10 @@ class JobFiles:
         self._entries = job.base.entries()
         present = self._entries.keys() | job.start.keys()
         self._sifted = test_config.sift(job.change, base=self._before, given=job.given, present=present)
-        refused = find_denied(self._sifted.kept, job.denied)
+        refused = find_denied(self._sifted.staged, job.denied)
         if refused:
-            kept = {path: text for path, text in self._sifted.kept.items() if path not in refused}
-            self._sifted = test_config.Sifted(kept=kept, dropped={**self._sifted.dropped, **refused})
+            remaining = {path: text for path, text in self._sifted.staged.items() if path not in refused}
+            self._sifted = test_config.Sifted(staged=remaining, dropped={**self._sifted.dropped, **refused})
         own = {
             p: t
             for p, t in job.own.items()
@@ -52,7 +52,7 @@ class JobFiles:
         self._own = own
         self._tests: Files = {**own, **job.given}
         away = {path: None for path in job.gone if path in self._entries and is_test_path(path)}
-        self._over = {**job.start, **self._sifted.kept, **away, **self._tests}
+        self._over = {**job.start, **self._sifted.staged, **away, **self._tests}
         gone = {path for path, text in self._over.items() if text is None}
         self._present = (self._entries.keys() | self._over.keys()) - gone
 
@@ -68,11 +68,11 @@ class JobFiles:
         if self._job.whole_tree or self._job.command:
             return None
         tests = {file.path: file.text for file in files} | dict(self._tests) | dict(self._job.held.probe)
-        found = closure(self._job.base, {**self._job.start, **self._sifted.kept}, tests, self._imports)
-        if not found.complete:
+        reached = closure(self._job.base, {**self._job.start, **self._sifted.staged}, tests, self._imports)
+        if not reached.complete:
             return None
         of_runner = {*support, *self._configuration()}
-        return frozenset(path for path in found.paths | of_runner if path in self._entries)
+        return frozenset(path for path in reached.paths | of_runner if path in self._entries)
 
     def _lay_out(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> Plan:
         """The plan of a run of these files, without what starts it."""
@@ -132,9 +132,9 @@ class Planner(JobFiles, ABC):
         named = list(named or ())
         taken = {file.path for file in (*given, *own, *named)}
         left = [p for p in self._job.regression if p not in taken and p in self._present and p in self._entries]
-        found = [*given, *own, *named, *(self._as_is(Role.REGRESSION, path) for path in left if self._is_mine(path))]
-        found = [file for file in found if not self._job.only or file.path in self._job.only]
-        yield from found
+        files = [*given, *own, *named, *(self._as_is(Role.REGRESSION, path) for path in left if self._is_mine(path))]
+        files = [file for file in files if not self._job.only or file.path in self._job.only]
+        yield from files
 
     def _command_files(self, paths: Sequence[str], *, copied: bool) -> list[SuiteFile]:
         if copied and len(paths) <= COPIED_FILES:

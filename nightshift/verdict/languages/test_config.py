@@ -32,9 +32,9 @@ _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sifted:
-    """A change divided: `kept` is staged, `dropped` is path to reason."""
+    """A change divided: `staged` is what the run gets, `dropped` is path to reason."""
 
-    kept: Change
+    staged: Change
     dropped: Mapping[str, str]
 
 
@@ -54,7 +54,7 @@ def sift(
         present: the paths of all files as they were before.
     """
     folders = frozenset(_test_folders(given))
-    dropped, kept, total = dict[str, str](), dict[str, str | None](), 0
+    dropped, staged, total = dict[str, str](), dict[str, str | None](), 0
     for path, text in change.items():
         size = len(encode(text or ""))
         total += size
@@ -63,20 +63,20 @@ def sift(
         elif reason := _fault(path, text, base, given, folders, present):
             dropped[path] = reason
         elif path not in given:
-            kept[path] = text
-    _drop_repositories(kept, dropped, {*present, *given} - {path for path, text in kept.items() if text is None})
-    return Sifted(kept=kept, dropped=dropped)
+            staged[path] = text
+    _drop_repositories(staged, dropped, {*present, *given} - {path for path, text in staged.items() if text is None})
+    return Sifted(staged=staged, dropped=dropped)
 
 
-def _drop_repositories(kept: dict[str, str | None], dropped: dict[str, str], others: Collection[str]) -> None:
+def _drop_repositories(staged: dict[str, str | None], dropped: dict[str, str], others: Collection[str]) -> None:
     """Leave out what would stand in a folder that git takes for a repository."""
-    written = sorted(path for path, text in kept.items() if text is not None)
+    written = sorted(path for path, text in staged.items() if text is not None)
     while (folder := git_folder(written, [*others, *written])) is not None:
         inside = [path for path in written if not folder or path.startswith(f"{folder}/")]
         for path in inside:
             dropped[path] = f"git would take the folder {folder or '.'!r} for a repository"
-            del kept[path]
-        written = [path for path in written if path in kept]
+            del staged[path]
+        written = [path for path in written if path in staged]
 
 
 def _fault(

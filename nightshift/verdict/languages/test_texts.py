@@ -50,7 +50,7 @@ def excuses(path: str, text: str) -> list[str]:
     if golang.is_source(path):
         return sorted(set(_GO_EXCUSE.findall(text)))
     if not path.endswith(".py"):
-        return sorted({word for found in _JS_EXCUSE.findall(text) for word in found if word})
+        return sorted({word for groups in _JS_EXCUSE.findall(text) for word in groups if word})
     tree = parse_python(text)
     return sorted({word for _, word in _excuses(tree)}) if tree else []
 
@@ -58,8 +58,8 @@ def excuses(path: str, text: str) -> list[str]:
 def let_off(path: str, text: str) -> Counter[tuple[str, str]]:
     """How often each test of a file lets itself off in which way, by its name; an empty name is what lies beside."""
     if is_source(path):
-        found = (word for each in _JS_EXCUSE.findall(text) for word in each if word)
-        return Counter([*javascript_tests.let_off(path, text), *(("", word) for word in found)])
+        words = (word for each in _JS_EXCUSE.findall(text) for word in each if word)
+        return Counter([*javascript_tests.let_off(path, text), *(("", word) for word in words)])
     tree = parse_python(text) if path.endswith(".py") else None
     return Counter(_excuses(tree)) if tree else Counter()
 
@@ -129,10 +129,10 @@ def _is_felt(test: Function, helpers: set[str]) -> bool:
 def _own_helpers(tree: ast.Module) -> set[str]:
     """The functions of a module, tests apart, that assert or call one that does."""
     waiting = {f: list(ast.walk(f)) for f in _functions(tree) if not f.name.startswith("test")}
-    found = {f.name for f, nodes in waiting.items() if any(map(_asserts, nodes))}
-    while more := {f.name for f, nodes in waiting.items() if any(_calls(n, found) for n in nodes)} - found:
-        found |= more
-    return found
+    helpers = {f.name for f, nodes in waiting.items() if any(map(_asserts, nodes))}
+    while more := {f.name for f, nodes in waiting.items() if any(_calls(n, helpers) for n in nodes)} - helpers:
+        helpers |= more
+    return helpers
 
 
 def _list_inherited(holder: ast.ClassDef | None, elsewhere: set[str]) -> set[str]:

@@ -54,18 +54,18 @@ class Collected:
         """Tell whether it tells of anything that failed."""
         return bool(self._bad or self.faults)
 
-    def add(self, told: Told) -> None:
+    def add(self, test: Told) -> None:
         """Take one test."""
-        told = replace(
-            told, id=told.id[:NAME], kind=told.kind[:100], message=told.message[:MESSAGE], output=told.output[-OUTPUT:]
+        test = replace(
+            test, id=test.id[:NAME], kind=test.kind[:100], message=test.message[:MESSAGE], output=test.output[-OUTPUT:]
         )
-        before = self._bad.get(told.id) or self._others.get(told.id)
-        if before and _WORST.index(before.result) <= _WORST.index(told.result):
+        before = self._bad.get(test.id) or self._others.get(test.id)
+        if before and _WORST.index(before.result) <= _WORST.index(test.result):
             return
-        self._others.pop(told.id, None)
-        into = self._bad if told.result in BAD else self._others
+        self._others.pop(test.id, None)
+        into = self._bad if test.result in BAD else self._others
         if before or len(into) < MOST:
-            into[told.id] = told
+            into[test.id] = test
         else:
             self.unlisted += 1
 

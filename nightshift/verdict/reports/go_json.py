@@ -14,23 +14,23 @@ _RESULTS = {"pass": Result.PASSED, "fail": Result.FAILED, "skip": Result.SKIPPED
 _CHATTER = ("=== ", "--- ")
 
 
-def read(lines: Iterable[str], *, whole: bool) -> Collected:
+def read(lines: Iterable[str], *, is_complete: bool) -> Collected:
     """The tests that are told of, each under its package; one that began and has no end has not passed.
 
     Args:
         lines: what was printed.
-        whole: whether nothing is missing from it.
+        is_complete: whether nothing is missing from it.
     """
     reader = _Reader()
     for line in lines:
         if line.startswith("{") and '"Action"' in line:
             reader.take(line)
-    return reader.ended(whole=whole)
+    return reader.ended(is_complete=is_complete)
 
 
 class _Reader:
     def __init__(self) -> None:
-        self._found = Collected(FORM)
+        self._collected = Collected(FORM)
         self._open: dict[str, None] = {}
         self._printed: defaultdict[str, str] = defaultdict(str)
         self._failing = set[str]()
@@ -58,20 +58,20 @@ class _Reader:
         printed = self._printed.pop(name, "").strip("\n")
         if not test:
             if result is Result.FAILED and package not in self._failing:
-                self._found.add(Told(id=package, result=Result.ERROR, message=printed, output=printed))
+                self._collected.add(Told(id=package, result=Result.ERROR, message=printed, output=printed))
             return
         if result in BAD:
             self._failing.add(package)
         duration_s = float(elapsed) if isinstance(elapsed, int | float) and 0 <= elapsed < 1e6 else 0.0
-        told = printed if result in BAD else ""
-        self._found.add(Told(id=name, result=result, duration_s=duration_s, message=told, output=told))
+        output = printed if result in BAD else ""
+        self._collected.add(Told(id=name, result=result, duration_s=duration_s, message=output, output=output))
 
-    def ended(self, *, whole: bool) -> Collected:
-        for name in self._open if whole else ():
-            self._found.add(Told(id=name, result=Result.ERROR, message="it began and has no end"))
-        return self._found
+    def ended(self, *, is_complete: bool) -> Collected:
+        for name in self._open if is_complete else ():
+            self._collected.add(Told(id=name, result=Result.ERROR, message="it began and has no end"))
+        return self._collected
 
 
 def _text(event: Mapping[str, object], name: str) -> str:
-    found = event.get(name)
-    return found if isinstance(found, str) else ""
+    value = event.get(name)
+    return value if isinstance(value, str) else ""

@@ -44,7 +44,7 @@ def read(text: str, into: Collected) -> None:
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
     parser.CharacterDataHandler = reader.take
     try:
-        parser.Parse(text.translate(_FORBIDDEN), True)  # noqa: FBT003 (the parser takes no keyword)
+        parser.Parse(text.translate(_FORBIDDEN), True)
     except expat.ExpatError as error:
         raise Unreadable(str(error)) from None
     except UnicodeEncodeError:
@@ -58,7 +58,7 @@ class _Reader:
         self._suites: list[str] = []
         self._depth, self._counted, self._bad = 0, 0, 0
         self._case: Mapping[str, str] | None = None
-        self._result, self._told = Result.PASSED, dict[str, str]()
+        self._result, self._attributes = Result.PASSED, dict[str, str]()
         self._texts: list[str] | None = None
         self._length = 0
         self._details, self._printed = "", ""
@@ -76,12 +76,12 @@ class _Reader:
             self._suites.append(attributes.get("name", ""))
             self._counted = max(self._counted, _number(attributes, "failures") + _number(attributes, "errors"))
         elif name == "testcase":
-            self._case, self._result, self._told = attributes, Result.PASSED, {}
+            self._case, self._result, self._attributes = attributes, Result.PASSED, {}
             self._details = self._printed = ""
         elif self._case is not None and (name in _ENDINGS or name in {"system-out", "system-err"}):
             self._texts, self._length = [], 0
             if name in _ENDINGS and self._result in {Result.PASSED, Result.SKIPPED}:
-                self._result, self._told = _ENDINGS[name], dict(attributes)
+                self._result, self._attributes = _ENDINGS[name], dict(attributes)
 
     def take(self, text: str) -> None:
         if self._texts is not None and self._length < 8 * OUTPUT:
@@ -109,9 +109,9 @@ class _Reader:
 
     def _add(self, case: Mapping[str, str]) -> None:
         self._bad += self._result in {Result.FAILED, Result.ERROR}
-        where = case.get("file") or case.get("classname") or next((one for one in self._suites[::-1] if one), "")
-        message = self._told.get("message") or self._details.strip().partition("\n")[0]
-        kind = self._told.get("type", "") or (found[1] if (found := _KIND.match(message)) else "")
+        where = case.get("file") or case.get("classname") or next((suite for suite in self._suites[::-1] if suite), "")
+        message = self._attributes.get("message") or self._details.strip().partition("\n")[0]
+        kind = self._attributes.get("type", "") or (match[1] if (match := _KIND.match(message)) else "")
         output = "\n".join(text.strip("\n") for text in (self._printed, self._details) if text.strip())
         name = case.get("name", "")
         self._into.add(
@@ -129,10 +129,10 @@ class _Reader:
 def seconds(text: str) -> float:
     """A duration as it is written in a report; 0 for what is none."""
     try:
-        found = float(text.replace(",", ""))
+        duration = float(text.replace(",", ""))
     except ValueError:
         return 0.0
-    return found if 0 <= found < 1e6 else 0.0
+    return duration if 0 <= duration < 1e6 else 0.0
 
 
 def _number(attributes: Mapping[str, str], name: str) -> int:

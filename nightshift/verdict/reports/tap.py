@@ -15,22 +15,22 @@ _VERSION = re.compile(r" *TAP version 1[234]")
 _DIRECTIVE = re.compile(r"(?i: *(skip|todo)\b)")
 
 
-def read(lines: Iterable[str], *, whole: bool) -> Collected:
+def read(lines: Iterable[str], *, is_complete: bool) -> Collected:
     """The tests that are told of; those inside of another one are named with it.
 
     Args:
         lines: what was printed.
-        whole: whether nothing is missing from it.
+        is_complete: whether nothing is missing from it.
     """
     reader = _Reader()
     for line in lines:
         reader.take(line.rstrip("\r"))
-    return reader.ended(whole=whole)
+    return reader.ended(is_complete=is_complete)
 
 
 class _Reader:
     def __init__(self) -> None:
-        self._found = Collected(FORM)
+        self._collected = Collected(FORM)
         self._waiting: list[tuple[int, Told]] = []
         self._planned: int | None = None
         self._counted, self._is_tap = 0, False
@@ -54,9 +54,9 @@ class _Reader:
             self._is_tap = True
         elif line.startswith("Bail out!"):
             self._is_tap = True
-            self._found.fault(line)
+            self._collected.fault(line)
 
-    def _test(self, depth: int, passed: bool, rest: str, number: str | None) -> None:  # noqa: FBT001 (read from a line)
+    def _test(self, depth: int, passed: bool, rest: str, number: str | None) -> None:
         name, directive = _divide_line(rest)
         result = Result.SKIPPED if directive else Result.PASSED if passed else Result.FAILED
         name = name.removeprefix("- ").strip() or f"test {number or self._counted + 1}"
@@ -66,44 +66,44 @@ class _Reader:
             inner.append(_under(name, self._waiting.pop()[1]))
         if not depth:
             self._flush()
-        self._waiting += [(depth, told) for told in reversed(inner)]
+        self._waiting += [(depth, test) for test in reversed(inner)]
         self._waiting.append((depth, Told(id=name, result=result)))
 
     def _explain(self) -> None:
         """Give what stands behind a test to it: YAML, of which the message is looked for and nothing else is read."""
         lines, self._details = self._details or [], None
-        depth, told = self._waiting.pop()
+        depth, test = self._waiting.pop()
         message = next((line.partition(":")[2].strip(" '\"|-") for line in lines if line.startswith("message:")), "")
         kind = next((line.partition(":")[2].strip(" '\"") for line in lines if line.startswith("name:")), "")
         output = "\n".join(lines)
         self._waiting.append(
-            (depth, Told(id=told.id, result=told.result, kind=kind, message=message or output, output=output))
+            (depth, Told(id=test.id, result=test.result, kind=kind, message=message or output, output=output))
         )
 
     def _flush(self) -> None:
-        for _, told in self._waiting:
-            self._found.add(told)
+        for _, test in self._waiting:
+            self._collected.add(test)
         self._waiting = []
 
-    def ended(self, *, whole: bool) -> Collected:
+    def ended(self, *, is_complete: bool) -> Collected:
         if self._details is not None:
             self._explain()
         self._flush()
         if not self._is_tap:
             return Collected(FORM)
-        if whole and self._planned is not None and self._counted != self._planned:
-            self._found.fault(f"it promises {self._planned} tests and tells of {self._counted}")
-        return self._found
+        if is_complete and self._planned is not None and self._counted != self._planned:
+            self._collected.fault(f"it promises {self._planned} tests and tells of {self._counted}")
+        return self._collected
 
 
 def _divide_line(rest: str) -> tuple[str, str]:
     """The name of a test, and the directive behind it."""
     at = rest.rfind("#")
-    found = _DIRECTIVE.match(rest, at + 1) if at >= 0 and (at == 0 or rest[at - 1] == " ") else None
-    return (rest[:at].strip(), found[1].lower()) if found else (rest.strip(), "")
+    match = _DIRECTIVE.match(rest, at + 1) if at >= 0 and (at == 0 or rest[at - 1] == " ") else None
+    return (rest[:at].strip(), match[1].lower()) if match else (rest.strip(), "")
 
 
-def _under(name: str, told: Told) -> Told:
+def _under(name: str, test: Told) -> Told:
     return Told(
-        id=f"{name} > {told.id}"[:2000], result=told.result, kind=told.kind, message=told.message, output=told.output
+        id=f"{name} > {test.id}"[:2000], result=test.result, kind=test.kind, message=test.message, output=test.output
     )

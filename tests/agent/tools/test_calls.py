@@ -24,9 +24,9 @@ def read(text: str, *, finish: Finish = Finish.STOP, tools: Any = specs.WORKING)
 
 
 def only(text: str) -> tuple[str, dict[str, Any]]:
-    found = read(text)
-    assert not found.fault
-    (call,) = found.calls
+    parsed = read(text)
+    assert not parsed.fault
+    (call,) = parsed.calls
     return call.name, dict(call.arguments)
 
 
@@ -92,28 +92,28 @@ def test_what_follows_an_invented_result_is_not_believed() -> None:
 
 
 def test_a_block_that_was_cut_off_is_a_fault_and_no_call() -> None:
-    found = read("```write_file path=a.py\nx = (", finish=Finish.LENGTH)
-    assert not found.calls
-    assert "cut off" in found.fault
+    parsed = read("```write_file path=a.py\nx = (", finish=Finish.LENGTH)
+    assert not parsed.calls
+    assert "cut off" in parsed.fault
 
 
 def test_an_edit_without_a_section_says_so() -> None:
-    found = read("```edit path=a.py\nnew text\n```")
-    assert (found.calls, found.fault) == ((), "edit: the block holds no SEARCH/REPLACE section.")
+    parsed = read("```edit path=a.py\nnew text\n```")
+    assert (parsed.calls, parsed.fault) == ((), "edit: the block holds no SEARCH/REPLACE section.")
 
 
 def test_a_reply_in_the_form_without_tools_is_files() -> None:
-    found = read("Summary: Add it\n\n```python path=add.py\nx = 1\n```\n")
-    assert found.whole
-    assert [(call.name, dict(call.arguments)) for call in found.calls] == [
+    parsed = read("Summary: Add it\n\n```python path=add.py\nx = 1\n```\n")
+    assert parsed.is_only_files
+    assert [(call.name, dict(call.arguments)) for call in parsed.calls] == [
         ("write_file", {"path": "add.py", "content": "x = 1\n"})
     ]
 
 
 def test_files_without_a_call_are_one_change_of_which_none_is_left_out() -> None:
-    found = read("".join(f"```python path=m{n}.py\nx = {n}\n```\n\n" for n in range(30)))
-    assert found.whole
-    assert [call.arguments["path"] for call in found.calls] == [f"m{n}.py" for n in range(30)]
+    parsed = read("".join(f"```python path=m{n}.py\nx = {n}\n```\n\n" for n in range(30)))
+    assert parsed.is_only_files
+    assert [call.arguments["path"] for call in parsed.calls] == [f"m{n}.py" for n in range(30)]
 
 
 def test_who_may_only_read_writes_nothing_and_his_answer_stays_an_answer() -> None:
@@ -124,8 +124,8 @@ def test_who_may_only_read_writes_nothing_and_his_answer_stays_an_answer() -> No
 
 def test_native_calls_keep_their_ids_and_are_bounded() -> None:
     calls = tuple(ToolCall(name="bash", arguments={"command": "ls"}, id=f"c{n}") for n in range(MOST_CALLS + 3))
-    found = read_calls(Completion(text="", backend="b", model="m", tool_calls=calls), specs.WORKING)
-    assert [(call.name, call.id) for call in found.calls] == [("run", f"c{n}") for n in range(MOST_CALLS)]
+    parsed = read_calls(Completion(text="", backend="b", model="m", tool_calls=calls), specs.WORKING)
+    assert [(call.name, call.id) for call in parsed.calls] == [("run", f"c{n}") for n in range(MOST_CALLS)]
 
 
 def test_words_alone_are_no_call() -> None:
@@ -145,8 +145,10 @@ def test_what_the_text_form_writes_is_read_back(content: str, old: str, new: str
         ToolCall(name="read_file", arguments={"path": path}),
     ]
     for call in calls:
-        found = read(block(call, specs.find_tool(call.name)))
-        assert [(one.name, dict(one.arguments)) for one in found.calls] == [(call.name, dict(call.arguments))]
+        parsed = read(block(call, specs.find_tool(call.name)))
+        assert [(read_call.name, dict(read_call.arguments)) for read_call in parsed.calls] == [
+            (call.name, dict(call.arguments))
+        ]
 
 
 @given(st.text(max_size=400))

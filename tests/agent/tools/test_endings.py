@@ -25,7 +25,7 @@ def reply(text: str, **more: Any) -> Completion:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "ending"),
     [
         ("Done already: it adds.", Done(summary="it adds.")),
         ("**Done already:** `add` adds.\nSince 2.0.\n\nMore words.", Done(summary="`add` adds. Since 2.0.")),
@@ -36,8 +36,8 @@ def reply(text: str, **more: Any) -> Completion:
         ("Question: Which one?\nDefault: the first", Ask(question="Which one?", default="the first")),
     ],
 )
-def test_the_line_that_was_asked_for_is_read(text: str, said: object) -> None:
-    assert read_stated(reply(text)) == said
+def test_the_line_that_was_asked_for_is_read(text: str, ending: object) -> None:
+    assert read_stated(reply(text)) == ending
 
 
 @pytest.mark.parametrize(
@@ -90,15 +90,15 @@ def test_a_cut_reply_and_the_built_in_engine_imply_nothing(more: dict[str, Any])
 
 
 def test_each_form_that_is_named_to_a_model_is_read() -> None:
-    said = [read_stated(reply(form)) for form in re.findall(r"`([^`]+)`", prompt_file("formats/endings_again"))]
-    assert [type(one) for one in said] == [Done, Ask, Cannot]
+    endings = [read_stated(reply(form)) for form in re.findall(r"`([^`]+)`", prompt_file("formats/endings_again"))]
+    assert [type(ending) for ending in endings] == [Done, Ask, Cannot]
 
 
 @given(st.text(max_size=300) | st.text("`*_: \n#?CANOTcanotdeflsk", max_size=80))
 def test_whatever_is_said_a_file_is_never_an_ending_and_an_ending_never_empty(text: str) -> None:
-    said = read_stated(reply(text)) or read_implied(reply(text))
-    if said is None:
+    ending = read_stated(reply(text)) or read_implied(reply(text))
+    if ending is None:
         return
-    assert any(str(value).strip() for value in said.model_dump().values())
+    assert any(str(value).strip() for value in ending.model_dump().values())
     with contextlib.suppress(BadReply):
         assert not parse(reply(text)).files

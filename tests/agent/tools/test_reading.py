@@ -42,7 +42,7 @@ def test_all_files_of_a_small_repository_are_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("glob", "found"),
+    ("glob", "paths"),
     [
         ("*.py", ["shop/__init__.py", "shop/cart.py", "tests/test_cart.py"]),
         ("shop/*.py", ["shop/__init__.py", "shop/cart.py"]),
@@ -52,9 +52,9 @@ def test_all_files_of_a_small_repository_are_listed() -> None:
         ("[!R]*.md", None),
     ],
 )
-def test_a_glob_is_about_names_or_whole_paths(glob: str, found: list[str] | None) -> None:
+def test_a_glob_is_about_names_or_whole_paths(glob: str, paths: list[str] | None) -> None:
     expected = (
-        [*found, f"({len(found)} file{'s' if len(found) != 1 else ''})"] if found else [f"No file matches {glob}."]
+        [*paths, f"({len(paths)} file{'s' if len(paths) != 1 else ''})"] if paths else [f"No file matches {glob}."]
     )
     assert list_all(glob=glob) == expected
 

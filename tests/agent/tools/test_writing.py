@@ -29,41 +29,41 @@ def write(to: Draft, **asked: Any) -> str:
 
 
 def test_an_edit_replaces_the_one_place_and_shows_it() -> None:
-    one = draft()
-    assert edit(one, path="a.py", old="def g(x):\n    return x", new="def g(x):\n    return -x") == (
+    file_draft = draft()
+    assert edit(file_draft, path="a.py", old="def g(x):\n    return x", new="def g(x):\n    return -x") == (
         "Edited a.py.\n    5  def g(x):\n    6      return -x\n    7  "
     )
-    assert one.change == {"a.py": TEXT[: TEXT.rindex("x")] + "-x\n"}
+    assert file_draft.change == {"a.py": TEXT[: TEXT.rindex("x")] + "-x\n"}
 
 
 def test_an_edit_may_be_a_part_of_a_line() -> None:
-    one = draft()
-    edit(one, path="notes.txt", old="two", new="2")
-    assert one.change == {"notes.txt": "one 2 one\n"}
+    file_draft = draft()
+    edit(file_draft, path="notes.txt", old="two", new="2")
+    assert file_draft.change == {"notes.txt": "one 2 one\n"}
 
 
 def test_an_ambiguous_edit_names_the_lines_and_all_means_all() -> None:
-    one = draft()
+    file_draft = draft()
     with pytest.raises(BadReply, match=r"old stands 2 times \(lines 2, 6\); quote more"):
-        edit(one, path="a.py", old="    return x\n", new="    return 2\n")
-    assert one.change == {}
-    edit(one, path="a.py", old="return x", new="return 2", all=True)
-    assert one.change["a.py"] == TEXT.replace("return x", "return 2")
+        edit(file_draft, path="a.py", old="    return x\n", new="    return 2\n")
+    assert file_draft.change == {}
+    edit(file_draft, path="a.py", old="return x", new="return 2", all=True)
+    assert file_draft.change["a.py"] == TEXT.replace("return x", "return 2")
 
 
 @pytest.mark.parametrize(("old", "new"), [("def f(x):\n", "def f(x):\n    x = x or 0\n"), ("def g(x)", "def h(x)")])
 def test_an_edit_that_was_made_changes_nothing_when_it_comes_again(old: str, new: str) -> None:
-    one = draft()
-    edit(one, path="a.py", old=old, new=new)
-    made = dict(one.change)
-    assert "holds this already" in edit(one, path="a.py", old=old, new=new)
-    assert one.change == made
+    file_draft = draft()
+    edit(file_draft, path="a.py", old=old, new=new)
+    change = dict(file_draft.change)
+    assert "holds this already" in edit(file_draft, path="a.py", old=old, new=new)
+    assert file_draft.change == change
 
 
 def test_an_edit_that_is_indented_otherwise_still_fits() -> None:
-    one = draft()
-    edit(one, path="a.py", old="  def f(x):\n      return x\n", new="  def f(x):\n      return 7\n")
-    assert one.change == {"a.py": TEXT.replace("return x", "return 7", 1)}
+    file_draft = draft()
+    edit(file_draft, path="a.py", old="  def f(x):\n      return x\n", new="  def f(x):\n      return 7\n")
+    assert file_draft.change == {"a.py": TEXT.replace("return x", "return 7", 1)}
 
 
 def test_an_edit_that_fits_nowhere_shows_the_nearest_lines() -> None:
@@ -72,43 +72,43 @@ def test_an_edit_that_fits_nowhere_shows_the_nearest_lines() -> None:
 
 
 def test_an_edit_that_breaks_the_syntax_is_refused_and_changes_nothing() -> None:
-    one = draft()
+    file_draft = draft()
     with pytest.raises(BadReply, match=r"nothing was changed.\nSyntaxError"):
-        edit(one, path="a.py", old="def g(x):", new="def g(x:")
-    assert one.change == {}
+        edit(file_draft, path="a.py", old="def g(x):", new="def g(x:")
+    assert file_draft.change == {}
 
 
 def test_a_file_that_is_broken_already_may_be_mended_in_steps() -> None:
-    one = draft()
-    assert "no valid file yet:\nSyntaxError" in write(one, path="b.py", content="def f(:\n    return (\n")
-    edit(one, path="b.py", old="def f(:", new="def f():")
-    edit(one, path="b.py", old="return (", new="return 1")
-    assert one.change == {"b.py": "def f():\n    return 1\n"}
+    file_draft = draft()
+    assert "no valid file yet:\nSyntaxError" in write(file_draft, path="b.py", content="def f(:\n    return (\n")
+    edit(file_draft, path="b.py", old="def f(:", new="def f():")
+    edit(file_draft, path="b.py", old="return (", new="return 1")
+    assert file_draft.change == {"b.py": "def f():\n    return 1\n"}
 
 
 def test_a_file_is_written_rewritten_and_removed() -> None:
-    one = draft()
-    assert write(one, path="pkg/b.py", content="x = 1\n") == "Wrote pkg/b.py (1 line)."
-    assert write(one, path="pkg/b.py", content="x = 1\ny = 2") == "Rewrote pkg/b.py (2 lines)."
-    assert write(one, path="notes.txt", content=None) == "Removed notes.txt."
-    assert one.change == {"notes.txt": None, "pkg/b.py": "x = 1\ny = 2\n"}, "the last line ends as before"
-    assert one.taken == ["pkg/b.py", "notes.txt"]
+    file_draft = draft()
+    assert write(file_draft, path="pkg/b.py", content="x = 1\n") == "Wrote pkg/b.py (1 line)."
+    assert write(file_draft, path="pkg/b.py", content="x = 1\ny = 2") == "Rewrote pkg/b.py (2 lines)."
+    assert write(file_draft, path="notes.txt", content=None) == "Removed notes.txt."
+    assert file_draft.change == {"notes.txt": None, "pkg/b.py": "x = 1\ny = 2\n"}, "the last line ends as before"
+    assert file_draft.taken == ["pkg/b.py", "notes.txt"]
 
 
 @pytest.mark.parametrize("path", ["tests/test_new.py", "conftest.py", "AGENTS.md"])
 def test_what_is_protected_stays_and_the_refusal_is_remembered(path: str) -> None:
-    one = draft()
+    file_draft = draft()
     with pytest.raises(BadReply, match=path):
-        write(one, path=path, content="x = 1\n")
-    assert (one.change, list(one.refused)) == ({}, [path])
+        write(file_draft, path=path, content="x = 1\n")
+    assert (file_draft.change, list(file_draft.refused)) == ({}, [path])
 
 
 def test_a_change_of_an_existing_test_is_a_proposal_beside_the_change() -> None:
-    one = draft()
-    write(one, path="tests/test_a.py", content="def test():\n    assert 1 + 1 == 2\n")
-    assert (dict(one.sources), list(one.test_changes)) == ({}, ["tests/test_a.py"])
+    file_draft = draft()
+    write(file_draft, path="tests/test_a.py", content="def test():\n    assert 1 + 1 == 2\n")
+    assert (dict(file_draft.sources), list(file_draft.test_changes)) == ({}, ["tests/test_a.py"])
     with pytest.raises(BadReply, match=r"tests/test_a\.py is a test"):
-        write(one, path="tests/test_a.py", delete=True)
+        write(file_draft, path="tests/test_a.py", delete=True)
 
 
 def test_a_file_that_is_not_there_is_neither_edited_nor_removed() -> None:

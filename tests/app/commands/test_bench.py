@@ -15,10 +15,10 @@ def test_mining_says_what_each_filter_dropped_and_looks_at_a_commit_once(home: H
     write(repo, {"price.py": "def price():\n    return 2\n", "test_price.py": "def test_price():\n    assert 1\n"})
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "-m", "Raise the price")
-    found = home.cli("bench", "mine", str(repo), "--json").json
-    assert (found["repo"], found["new"], found["candidates"], found["items"]) == (str(repo), 2, 0, [])
-    assert found["filters"][0] == {"filter": "merge", "before": 2, "dropped": 1, "after": 1}
-    last = {line["filter"]: line["dropped"] for line in found["filters"]}
+    summary = home.cli("bench", "mine", str(repo), "--json").json
+    assert (summary["repo"], summary["new"], summary["candidates"], summary["items"]) == (str(repo), 2, 0, [])
+    assert summary["filters"][0] == {"filter": "merge", "before": 2, "dropped": 1, "after": 1}
+    last = {line["filter"]: line["dropped"] for line in summary["filters"]}
     assert last["passing"] == 1
     again = home.cli("bench", "mine", str(repo))
     assert "0 new commits, 0 items" in again.out

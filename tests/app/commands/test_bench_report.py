@@ -35,11 +35,11 @@ def test_the_report_is_markdown_for_people_and_json_for_scripts(home: Home, shop
     assert text.startswith("# Benchmark of shop\n")
     assert "| `strong` | 18 of 20 (90 %) |" in text
     assert "| `weak`   |  5 of 20 (25 %) |" in text
-    found = home.cli("bench", "report", shop, "--json").json
-    assert (found["repo"], found["mode"], found["items"]) == (shop, "shown", 20)
-    assert found["arms"][0]["solved"] == {"part": 18, "whole": 20}
-    assert len(found["arms"][0]["outcomes"]) == 20
-    assert found["comparisons"][0]["p_value"] < 0.01
+    report = home.cli("bench", "report", shop, "--json").json
+    assert (report["repo"], report["mode"], report["items"]) == (shop, "shown", 20)
+    assert report["arms"][0]["solved"] == {"part": 18, "whole": 20}
+    assert len(report["arms"][0]["outcomes"]) == 20
+    assert report["comparisons"][0]["p_value"] < 0.01
 
 
 def test_cutoffs_are_those_of_the_settings(home: Home, shop: str) -> None:
@@ -55,9 +55,9 @@ def test_the_report_is_of_one_mode_by_default_that_of_the_newest_run(home: Home,
         for result in results(WEAK, own, range(2)):
             store.add_result(result, Mode.WORDS)
         store.begin_run(shop, Mode.WORDS, ["weak"], [item.key for item in own], NEWEST)
-    for said in ((), ("--mode", "words")):
-        found = home.cli("bench", "report", shop, "--json", *said).json
-        assert (found["mode"], [each["solved"]["part"] for each in found["arms"]]) == ("words", [2])
+    for options in ((), ("--mode", "words")):
+        report = home.cli("bench", "report", shop, "--json", *options).json
+        assert (report["mode"], [each["solved"]["part"] for each in report["arms"]]) == ("words", [2])
     assert home.cli("bench", "report", shop, "--json", "--mode", "shown").json["mode"] == "shown"
 
 

@@ -23,10 +23,10 @@ PLAIN, TOOLS, SMALL = arm("plain"), arm("tools", tools=True), arm("small", model
 @pytest.fixture
 def repo(home: Home, tmp_path: Path) -> str:
     """A repository of which the coder solved 5 of 20 items, 15 with tools, and the small model 2."""
-    found = str(make_repo(tmp_path.with_name(f"{tmp_path.name}-shop"), {"shop.py": "PRICE = 1\n"}))
+    folder = str(make_repo(tmp_path.with_name(f"{tmp_path.name}-shop"), {"shop.py": "PRICE = 1\n"}))
     path = settings_at(find_places(home.path)).benchmark_db_path
-    read_stored(path, found, {PLAIN: range(5), TOOLS: range(15), SMALL: range(2)}, finished_at=utc_now())
-    return found
+    read_stored(path, folder, {PLAIN: range(5), TOOLS: range(15), SMALL: range(2)}, finished_at=utc_now())
+    return folder
 
 
 def list_used(home: Home, repo: str) -> tuple[Benchmarked, ...]:
@@ -45,7 +45,7 @@ def test_nothing_is_taken_over_unasked_and_the_table_says_what_would_be(home: Ho
 
 def test_it_is_taken_over_shown_and_taken_back(home: Home, repo: str) -> None:
     assert f"In use for the tasks of {repo}" in home.cli("bench", "use", repo, "--yes").out
-    small, coder = sorted(list_used(home, repo), key=lambda one: one.solved)
+    small, coder = sorted(list_used(home, repo), key=lambda usage: usage.solved)
     assert (coder.arm, coder.tools, coder.solved, coder.taken) == ("tools", True, 15, (Compared.TOOLS,))
     assert (small.arm, small.taken) == ("small", ())
     answer = home.cli("bench", "use", repo, "--json").json

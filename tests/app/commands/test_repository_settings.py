@@ -50,20 +50,20 @@ def test_steps_for_another_agent_are_shown_as_the_draft_of_a_setup_script(home: 
 
 
 def test_json_has_every_value_and_every_found_command(home: Home, repo: str) -> None:
-    found = home.cli("--repo-settings", repo, "allow=python.subprocess,ruff.E501", "--json").json
-    assert {each["name"] for each in found["options"]} == set(HELP)
-    allowed = next(each for each in found["options"] if each["name"] == "allow")
+    shown = home.cli("--repo-settings", repo, "allow=python.subprocess,ruff.E501", "--json").json
+    assert {each["name"] for each in shown["options"]} == set(HELP)
+    allowed = next(each for each in shown["options"] if each["name"] == "allow")
     assert (allowed["value"], allowed["by_hand"]) == (["python.subprocess", "ruff.E501"], True)
-    assert ["go", "test", "./..."] in [each["words"] for each in found["commands"]]
+    assert ["go", "test", "./..."] in [each["words"] for each in shown["commands"]]
 
 
-@pytest.mark.parametrize(("word", "told"), [
+@pytest.mark.parametrize(("word", "message"), [
     ("wall_s=x", "wall_s: Input should be a valid number"), ("review=maybe", "on or off"), ("review", "NAME=VALUE"),
     ("test_command=make 'x", "No closing quotation"), ("colour=red", "there is no such setting"),
 ])  # fmt: skip
-def test_what_cannot_be_understood_is_refused_with_its_name(home: Home, repo: str, word: str, told: str) -> None:
+def test_what_cannot_be_understood_is_refused_with_its_name(home: Home, repo: str, word: str, message: str) -> None:
     refused = home.cli("--repo-settings", repo, word)
-    assert (refused.code, told in refused.err) == (2, True), refused.err
+    assert (refused.code, message in refused.err) == (2, True), refused.err
 
 
 def test_a_folder_without_a_repository_is_refused(home: Home, tmp_path: Path) -> None:

@@ -43,9 +43,9 @@ def commit(repo: Path, **files: str) -> None:
 
 def tasks(home: Home) -> list[Task]:
     context = home.context()
-    found = context.queue.find(limit=500)[::-1]
+    queued = context.queue.find(limit=500)[::-1]
     context.database.close()
-    return found
+    return queued
 
 
 def test_a_comment_becomes_one_task_with_or_without_a_daemon(home: Home, context: AppContext, repo: Path) -> None:
@@ -65,8 +65,8 @@ def test_it_may_move_in_its_file_and_to_another_branch_and_its_task_may_be_over(
     assert home.cli("cancel", "1").code == 0
     commit(repo, double_py="import os\n\n\n" + SOURCE)
     git(repo, "switch", "-q", "-c", "later")
-    found = home.cli("todo", str(repo / "."), "--json").json
-    assert (found["found"], found["new"], found["branch"]) == (1, [], "later")
+    listing = home.cli("todo", str(repo / "."), "--json").json
+    assert (listing["found"], listing["new"], listing["branch"]) == (1, [], "later")
     commit(repo, other_py=SOURCE, double_py=SOURCE.replace("lists", "sets"))
     assert [row["path"] for row in home.cli("todo", str(repo), "--json").json["new"]] == ["double.py", "other.py"]
     assert len(tasks(home)) == 3
@@ -95,8 +95,8 @@ def test_what_is_no_comment_and_what_is_not_committed_is_passed_over(home: Home,
         b_sql="-- TODO(nightshift): \x1b[31mred\n", data_bin="\0# TODO(nightshift): binary\n",
     )  # fmt: skip
     write(repo, {"new.py": "# TODO(nightshift): not committed\n"})
-    found = home.cli("todo", str(repo), "--json").json["new"]
-    assert [(row["path"], row["text"]) for row in found] == [
+    comments = home.cli("todo", str(repo), "--json").json["new"]
+    assert [(row["path"], row["text"]) for row in comments] == [
         ("a.c", "C"), ("b.sql", "\\x1b[31mred"), ("page.html", "a page"),
     ]  # fmt: skip
 
@@ -130,8 +130,8 @@ def test_the_hook_files_after_each_commit_also_of_a_linked_worktree(home: Home, 
             (folder / hooks / "post-commit").chmod(0o755)
         git(folder, "add", "-A", env=environment(home))
         git(folder, "commit", "-q", "-m", "More", env=environment(home))
-    found = [(task.spec.description.partition("\n")[0], task.spec.base) for task in tasks(home)]
-    assert found == [("Let it take texts as well, and lists.", "main"), ("one", "main"), ("two", "side")]
+    filed = [(task.spec.description.partition("\n")[0], task.spec.base) for task in tasks(home)]
+    assert filed == [("Let it take texts as well, and lists.", "main"), ("one", "main"), ("two", "side")]
 
 
 def test_a_commit_without_such_comments_starts_nothing(home: Home, tmp_path: Path) -> None:

@@ -60,8 +60,8 @@ def test_lessons_are_taken_while_a_daemon_runs(home: Home, tmp_path: Path) -> No
     file = lessons(home, tmp_path / "in.jsonl", 1)
     with home.daemon() as context:
         assert home.cli("--import-memory", str(file)).code == 0
-        found = context.database.reader().execute("SELECT problem FROM patterns").fetchall()
-        assert [row[0] for row in found] == ["Add 1"]
+        rows = context.database.reader().execute("SELECT problem FROM patterns").fetchall()
+        assert [row[0] for row in rows] == ["Add 1"]
 
 
 def test_tables_are_not_changed_under_a_daemon_of_an_older_version(home: Home, tmp_path: Path) -> None:

@@ -43,9 +43,9 @@ def used(home: Home) -> Home:
 
 def look(findings: Iterable[Finding], what: str) -> Finding:
     """The one finding about something."""
-    found = list(findings)
-    named = [each for each in found if each.what == what]
-    assert len(named) == 1, [(each.what, each.text) for each in found]
+    all_findings = list(findings)
+    named = [each for each in all_findings if each.what == what]
+    assert len(named) == 1, [(each.what, each.text) for each in all_findings]
     return named[0]
 
 
@@ -62,16 +62,16 @@ def with_settings(of: Home, **values: object) -> CheckContext:
 
 
 def test_what_runs_here_is_new_enough(home: Home) -> None:
-    found = list(machine.check_versions(check_context(home.path)))
-    assert not graves(found)
-    assert look(found, "sqlite").text.split()[0].count(".") == 2
+    findings = list(machine.check_versions(check_context(home.path)))
+    assert not graves(findings)
+    assert look(findings, "sqlite").text.split()[0].count(".") == 2
 
 
 def test_packages_that_are_missing_or_too_old_are_named() -> None:
     text = "pydantic<1\nno-such-thing-as-this\nclick  # fine\nnone; sys_platform == 'plan9'\n\n-r more.txt\n"
-    found = list(machine.against(text))
-    assert graves(found) == {"pydantic": Grade.FAULT, "no-such-thing-as-this": Grade.FAULT}
-    assert "make setup" in found[0].mend
+    findings = list(machine.against(text))
+    assert graves(findings) == {"pydantic": Grade.FAULT, "no-such-thing-as-this": Grade.FAULT}
+    assert "make setup" in findings[0].mend
     assert look(machine.check_packages(check_context()), "packages").grade is Grade.OK
 
 
@@ -82,10 +82,10 @@ def test_broken_settings_are_faults_and_the_rest_is_looked_at_all_the_same(home:
     home.path.mkdir()
     (home.path / "config.yaml").write_text("worker_cuont: 3\nflask_port: 99999\n")
     whom = check_context(home.path)
-    found = list(check_settings(whom))
-    assert "worker_count" in look(found, "config.yaml").text
-    assert look(found, "flask_port (FLASK_PORT)").grade is Grade.FAULT
-    assert str(home.path / "config.yaml") in found[0].mend
+    findings = list(check_settings(whom))
+    assert "worker_count" in look(findings, "config.yaml").text
+    assert look(findings, "flask_port (FLASK_PORT)").grade is Grade.FAULT
+    assert str(home.path / "config.yaml") in findings[0].mend
     assert whom.settings.db_path == home.path / "db" / "agent_logs.sqlite"
     (home.path / "config.yaml").write_text("a: [")
     assert graves(check_settings(check_context(home.path))) == {"config.yaml": Grade.FAULT}
@@ -100,12 +100,12 @@ def test_secrets_that_others_may_read_are_told_and_never_shown(home: Home) -> No
     ):
         (home.path / name).write_text(text)
         (home.path / name).chmod(0o644)
-    found = list(check_settings(check_context(home.path)))
-    assert graves(found) == {".env": Grade.WARNING, "config.yaml": Grade.WARNING}
-    assert f"chmod 600 {home.path / '.env'}" in look(found, ".env").mend
-    assert look(found, "openai_api_key").grade is Grade.OK
-    assert "worker_count" in look(found, "settings").text
-    assert secret not in str(found)
+    findings = list(check_settings(check_context(home.path)))
+    assert graves(findings) == {".env": Grade.WARNING, "config.yaml": Grade.WARNING}
+    assert f"chmod 600 {home.path / '.env'}" in look(findings, ".env").mend
+    assert look(findings, "openai_api_key").grade is Grade.OK
+    assert "worker_count" in look(findings, "settings").text
+    assert secret not in str(findings)
     for name in (".env", "config.yaml"):
         (home.path / name).chmod(0o600)
     assert not graves(check_settings(check_context(home.path)))
@@ -116,20 +116,20 @@ def test_an_owner_is_told_what_the_page_has_set_and_where_it_overrules_the_file(
     (home.path / "config.yaml").write_text("worker_count: 5\nlog_keep: 4\n")
     (home.path / "settings.overrides.yaml").write_text("worker_count: 6\nlog_keep: 4\nnotify_secret: hush-hush-hush\n")
     (home.path / "settings.overrides.yaml").chmod(0o644)
-    found = list(check_settings(check_context(home.path)))
-    assert look(found, "settings page").text == "has set log_keep, notify_secret, worker_count"
-    assert (look(found, "worker_count").grade, [each.what for each in found].count("log_keep")) == (Grade.NOTE, 0)
-    assert "or its line from settings.overrides.yaml" in look(found, "worker_count").mend
-    assert graves(found)["settings.overrides.yaml"] is Grade.WARNING
-    assert "hush" not in str(found)
+    findings = list(check_settings(check_context(home.path)))
+    assert look(findings, "settings page").text == "has set log_keep, notify_secret, worker_count"
+    assert (look(findings, "worker_count").grade, [each.what for each in findings].count("log_keep")) == (Grade.NOTE, 0)
+    assert "or its line from settings.overrides.yaml" in look(findings, "worker_count").mend
+    assert graves(findings)["settings.overrides.yaml"] is Grade.WARNING
+    assert "hush" not in str(findings)
     (home.path / "settings.overrides.yaml").write_text("sandbox: process\n")
     assert "config.yaml alone" in look(check_settings(check_context(home.path)), "settings.overrides.yaml").text
 
 
 def test_a_token_that_can_be_guessed_is_told(home: Home) -> None:
     short = with_settings(home, api_token=SecretStr("letmein"))
-    told = look(check_settings(short), "api_token")
-    assert (told.grade, "7 characters" in told.text, "letmein" in str(told)) == (Grade.WARNING, True, False)
+    finding = look(check_settings(short), "api_token")
+    assert (finding.grade, "7 characters" in finding.text, "letmein" in str(finding)) == (Grade.WARNING, True, False)
     long = with_settings(home, api_token=SecretStr("x" * 16))
     assert look(check_settings(long), "api_token").grade is Grade.OK
 
@@ -145,8 +145,8 @@ def test_files_that_only_the_owner_may_read(used: Home) -> None:
         (state / name).chmod(0o640)
     database = used.path / "db" / "agent_logs.sqlite"
     database.chmod(0o666)
-    found = list(check_home(check_context(used.path)))
-    assert graves(found) == {"token": Grade.FAULT, "seal": Grade.FAULT, "database": Grade.FAULT}
+    findings = list(check_home(check_context(used.path)))
+    assert graves(findings) == {"token": Grade.FAULT, "seal": Grade.FAULT, "database": Grade.FAULT}
     for path in (state / "token", state / "seal"):
         path.chmod(0o600)
     database.chmod(0o600)
@@ -171,21 +171,21 @@ def test_room_and_inodes_and_file_systems(home: Home) -> None:
 
 
 def test_a_sound_database_and_one_that_is_not_there(used: Home, tmp_path: Path) -> None:
-    found = list(check_database(check_context(used.path)))
-    assert not graves(found)
-    assert "tasks: 1" in look(found, "schema").text
+    findings = list(check_database(check_context(used.path)))
+    assert not graves(findings)
+    assert "tasks: 1" in look(findings, "schema").text
     assert look(check_database(check_context(tmp_path / "none")), "database").grade is Grade.NOTE
 
 
 def test_a_damaged_database_is_a_fault_with_the_way_out(used: Home) -> None:
     path = used.path / "db" / "agent_logs.sqlite"
-    whole = path.read_bytes()
+    content = path.read_bytes()
     path.write_bytes(b"no database at all" * 500)
-    found = list(check_database(check_context(used.path)))
-    assert {"schema", "quick check"} <= graves(found).keys()
-    assert "restores" in look(found, "schema").mend
-    middle = len(whole) // 2
-    path.write_bytes(whole[:middle] + os.urandom(8192) + whole[middle + 8192 :])
+    findings = list(check_database(check_context(used.path)))
+    assert {"schema", "quick check"} <= graves(findings).keys()
+    assert "restores" in look(findings, "schema").mend
+    middle = len(content) // 2
+    path.write_bytes(content[:middle] + os.urandom(8192) + content[middle + 8192 :])
     assert graves(check_database(check_context(used.path))).get("quick check") is Grade.FAULT
 
 
@@ -196,9 +196,9 @@ def test_a_database_of_a_newer_program_is_no_damage(used: Home) -> None:
             "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('nightshift', '9999_x', '')"
         )
     conn.close()
-    found = list(check_database(check_context(used.path)))
-    assert "bring this checkout up to date" in look(found, "schema").mend
-    assert look(found, "quick check").grade is Grade.OK
+    findings = list(check_database(check_context(used.path)))
+    assert "bring this checkout up to date" in look(findings, "schema").mend
+    assert look(findings, "quick check").grade is Grade.OK
 
 
 def test_size_and_backups(used: Home) -> None:
@@ -208,9 +208,9 @@ def test_size_and_backups(used: Home) -> None:
     now = datetime.now(UTC)
     new = make(whom.settings.db_path, whom.settings.backups_dir, now - timedelta(days=2), keep=4, daily=0)
     assert new is not None
-    found = list(check_backups(whom))
-    assert look(found, "backups").text == "1 kept, the newest 2 d ago"
-    assert look(found, "newest backup").grade is Grade.OK
+    findings = list(check_backups(whom))
+    assert look(findings, "backups").text == "1 kept, the newest 2 d ago"
+    assert look(findings, "newest backup").grade is Grade.OK
     with InstanceLock(whom.settings.lock_file):
         assert look(check_backups(whom), "backups").grade is Grade.OK, "nothing was done since"
         with Database(whom.settings.db_path) as db:
@@ -229,11 +229,11 @@ def test_a_daemon_that_answers_tells_what_holds_it(home: Home) -> None:
     home.path.mkdir()
     with home.daemon() as context:
         context.queue.add_pause(PauseSource.OWNER, "holiday").result()
-        found = list(running.check_daemon(check_context(home.path)))
-    assert not graves(found)
-    assert f"process {os.getpid()}" in look(found, "daemon").text
-    assert "late" in look(found, "health").text
-    held = look(found, "hold")
+        findings = list(running.check_daemon(check_context(home.path)))
+    assert not graves(findings)
+    assert f"process {os.getpid()}" in look(findings, "daemon").text
+    assert "late" in look(findings, "health").text
+    held = look(findings, "hold")
     assert "holiday" in held.text
     assert held.mend.startswith("it goes on ")
 
@@ -275,23 +275,23 @@ def test_how_the_last_run_ended(home: Home) -> None:
 def test_a_workspace_with_everything_wrong(home: Home) -> None:
     whom = with_settings(home, git_auto_push=True)
     assert look(repositories.check_workspace(whom), "workspace").grade is Grade.NOTE
-    place = make_repo(home.path / "workspace", {"a.py": "a = 1\n"})
+    workspace = make_repo(home.path / "workspace", {"a.py": "a = 1\n"})
     assert not graves(repositories.check_workspace(whom))
     assert "@" in look(repositories.check_workspace(whom), "identity").text
-    lock = place / ".git" / "refs" / "heads" / "main.lock"
+    lock = workspace / ".git" / "refs" / "heads" / "main.lock"
     lock.write_text("")
     os.utime(lock, (1, 1))
-    git(place, "remote", "add", "origin", str(home.path / "nowhere.git"))
-    found = list(repositories.check_workspace(whom))
-    assert graves(found) == {"lock file": Grade.FAULT, "push": Grade.WARNING}
-    assert f"rm {lock}" in look(found, "lock file").mend
-    git(place, "remote", "set-url", "origin", "ext::sh -c true")
+    git(workspace, "remote", "add", "origin", str(home.path / "nowhere.git"))
+    findings = list(repositories.check_workspace(whom))
+    assert graves(findings) == {"lock file": Grade.FAULT, "push": Grade.WARNING}
+    assert f"rm {lock}" in look(findings, "lock file").mend
+    git(workspace, "remote", "set-url", "origin", "ext::sh -c true")
     assert look(repositories.check_workspace(whom), "push").grade is Grade.FAULT
-    git(place, "init", "-q", "--bare", str(home.path / "there.git"))
-    git(place, "remote", "set-url", "origin", str(home.path / "there.git"))
+    git(workspace, "init", "-q", "--bare", str(home.path / "there.git"))
+    git(workspace, "remote", "set-url", "origin", str(home.path / "there.git"))
     assert look(repositories.check_workspace(whom), "push").grade is Grade.OK
-    blob = git(place, "rev-parse", "HEAD:a.py")
-    (place / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    blob = git(workspace, "rev-parse", "HEAD:a.py")
+    (workspace / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     assert look(repositories.check_workspace(whom), "fsck").grade is Grade.FAULT
 
 
@@ -299,9 +299,9 @@ def test_a_workspace_with_everything_wrong(home: Home) -> None:
 
 
 def test_a_sandbox_that_holds_and_one_that_does_not_isolate(home: Home) -> None:
-    found = list(backends.check_sandbox(with_settings(home, sandbox="bubblewrap")))
-    assert look(found, "sandbox").grade is Grade.OK
-    assert "failed, as they should" in look(found, "self-test").text
+    findings = list(backends.check_sandbox(with_settings(home, sandbox="bubblewrap")))
+    assert look(findings, "sandbox").grade is Grade.OK
+    assert "failed, as they should" in look(findings, "self-test").text
     weak = list(backends.check_sandbox(with_settings(home, sandbox="process")))
     assert look(weak, "sandbox").grade is Grade.WARNING
     assert [each for each in weak if each.what == "self-test" and each.grade is Grade.WARNING]
@@ -316,17 +316,17 @@ def test_models_that_answer_that_do_not_and_that_are_unknown(home: Home) -> None
             home, model_type="openai", model_name=server.model, openai_base_url=server.openai_base_url,
             openai_api_key=SecretStr(key),
         )  # fmt: skip
-        found = list(backends.check_models(whom))
-        assert look(found, f"openai {server.model}").text.startswith("answers")
-        assert look(found, "models").grade is Grade.NOTE
+        findings = list(backends.check_models(whom))
+        assert look(findings, f"openai {server.model}").text.startswith("answers")
+        assert look(findings, "models").grade is Grade.NOTE
         server.listed = {"owned_by": "library"}
-        advised = [one for one in backends.check_models(whom) if one.grade is Grade.WARNING]
-        assert ["this is Ollama" in one.text for one in advised] == [True]
+        advised = [finding for finding in backends.check_models(whom) if finding.grade is Grade.WARNING]
+        assert ["this is Ollama" in finding.text for finding in advised] == [True]
         deep = list(backends.check_models(replace(whom, deep=True)))
-        assert any("replied in" in one.text for one in deep)
+        assert any("replied in" in finding.text for finding in deep)
     gone = list(backends.check_models(whom))
     assert graves(gone) == {f"openai {server.model}": Grade.WARNING, "models": Grade.WARNING}
-    assert key not in str([found, deep, gone])
+    assert key not in str([findings, deep, gone])
     assert look(backends.check_models(with_settings(home, model_type="oracle")), "models").grade is Grade.FAULT
 
 

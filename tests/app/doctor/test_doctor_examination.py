@@ -29,8 +29,8 @@ def test_a_check_that_fails_is_a_finding_and_what_it_found_before_counts(tmp_pat
         yield ok("first", "fine")
         raise ZeroDivisionError("by zero")
 
-    (found,) = examine(check_context(tmp_path), [Check(section="x", run=breaks)])
-    first, second = found.findings
+    (section,) = examine(check_context(tmp_path), [Check(section="x", run=breaks)])
+    first, second = section.findings
     assert (first.what, second.grade) == ("first", Grade.FAULT)
     assert "ZeroDivisionError: by zero" in second.text
 
@@ -43,18 +43,18 @@ def test_a_check_that_hangs_is_waited_for_no_longer_than_its_time(tmp_path: Path
         for_ever.wait()
 
     checks = [Check(section="x", run=hangs, limit_s=0.2), Check(section="x", run=lambda _: [ok("y", "z")])]
-    (found,) = examine(check_context(tmp_path), checks)
+    (section,) = examine(check_context(tmp_path), checks)
     for_ever.set()
-    assert [each.what for each in found.findings] == ["first", "x", "y"]
-    assert "did not end within 0.2 s" in found.findings[1].text
-    assert worst([found]) is Grade.WARNING
+    assert [each.what for each in section.findings] == ["first", "x", "y"]
+    assert "did not end within 0.2 s" in section.findings[1].text
+    assert worst([section]) is Grade.WARNING
 
 
 def test_every_section_of_the_table_has_an_answer_on_an_empty_home(home: Home) -> None:
-    said = home.run("--doctor", "--json")
-    findings = said.json["findings"]
+    result = home.run("--doctor", "--json")
+    findings = result.json["findings"]
     assert {each["section"] for each in findings} == {check.section for check in CHECKS}
-    assert (said.code, said.json["worst"] != "fault") == (0, True), said.out
+    assert (result.code, result.json["worst"] != "fault") == (0, True), result.out
     assert all(each["fix"] for each in findings if each["grade"] in {"warning", "fault"})
     assert list(home.path.iterdir()) == [], "nothing was written"
 
@@ -69,9 +69,9 @@ def test_with_everything_broken_there_is_an_answer_and_nothing_is_touched(home: 
     (home.path / "state.json").write_text("{")
     (tmp_path / "bin").mkdir()
     before = fingerprint(home.path)
-    said = home.run("--doctor", "--json", PATH=str(tmp_path / "bin"))
-    found = {(each["section"], each["what"]): each["grade"] for each in said.json["findings"]}
-    assert (said.code, said.json["worst"]) == (1, "fault")
+    result = home.run("--doctor", "--json", PATH=str(tmp_path / "bin"))
+    grades = {(each["section"], each["what"]): each["grade"] for each in result.json["findings"]}
+    assert (result.code, result.json["worst"]) == (1, "fault")
     for which in (
         ("versions", "git"),
         ("settings", "worker_count (WORKER_COUNT)"),
@@ -79,17 +79,17 @@ def test_with_everything_broken_there_is_an_answer_and_nothing_is_touched(home: 
         ("intake", "tasks.yaml"),
         ("sandbox", "sandbox"),
     ):
-        assert found[which] == "fault", found
-    assert found["versions", "node"] == "note"
+        assert grades[which] == "fault", grades
+    assert grades["versions", "node"] == "note"
     assert fingerprint(home.path) == before
 
 
 def test_a_running_daemon_is_looked_at_and_not_disturbed(home: Home) -> None:
     with home.daemon() as context:
         newest = context.events.newest_id()
-        said = home.run("--doctor")
+        result = home.run("--doctor")
         assert context.events.newest_id() == newest
-    lines = said.out.splitlines()
+    lines = result.out.splitlines()
     assert lines[0].split() == ["SECTION", "FOUND", "WHAT", "TEXT"]
     assert any(line.startswith("daemon") and "holds the lock" in line for line in lines)
     assert lines[-1] == "all is well" or lines[-1].split()[1].rstrip("s,") in {"fault", "warning", "note"}

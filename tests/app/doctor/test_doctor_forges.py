@@ -25,9 +25,9 @@ def server() -> Iterator[ForgeServer]:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
-    made = make_repo(tmp_path / "hello")
-    git(made, "remote", "add", "origin", "https://example.org/hello.git")
-    return made
+    path = make_repo(tmp_path / "hello")
+    git(path, "remote", "add", "origin", "https://example.org/hello.git")
+    return path
 
 
 @pytest.fixture
@@ -46,21 +46,21 @@ def with_settings(context: CheckContext, **values: object) -> CheckContext:
     return replace(context, settings=context.settings.model_copy(update=values))
 
 
-def one(context: CheckContext) -> Finding:
-    (found,) = check_forges(context)
-    return found
+def check_connection(context: CheckContext) -> Finding:
+    (finding,) = check_forges(context)
+    return finding
 
 
 def test_a_connection_that_answers_is_fine_and_so_is_none(context: CheckContext) -> None:
-    found = one(context)
-    assert (found.grade, found.text) == (Grade.OK, "it answers; its default branch is main")
-    assert one(with_settings(context, forges={})).text == "none is followed"
+    finding = check_connection(context)
+    assert (finding.grade, finding.text) == (Grade.OK, "it answers; its default branch is main")
+    assert check_connection(with_settings(context, forges={})).text == "none is followed"
 
 
 def test_a_missing_token_is_a_fault_that_names_the_variable(context: CheckContext, server: ForgeServer) -> None:
-    found = one(with_settings(context, github_token=None))
-    assert (found.grade, found.text) == (Grade.FAULT, "there is no token for it")
-    assert "GITHUB_TOKEN" in found.mend
+    finding = check_connection(with_settings(context, github_token=None))
+    assert (finding.grade, finding.text) == (Grade.FAULT, "there is no token for it")
+    assert "GITHUB_TOKEN" in finding.mend
     assert server.seen == []
 
 
@@ -81,13 +81,13 @@ def test_a_folder_that_is_no_repository_is_a_fault(context: CheckContext, server
 
 def test_a_token_that_is_refused_is_told_without_the_token(context: CheckContext, server: ForgeServer) -> None:
     server.fail_next(403, body={"message": f"no rights for {TOKEN}"})
-    found = one(context)
-    assert found.grade is Grade.WARNING
-    assert "no rights for ***" in found.text
-    assert TOKEN not in f"{found}"
+    finding = check_connection(context)
+    assert finding.grade is Grade.WARNING
+    assert "no rights for ***" in finding.text
+    assert TOKEN not in f"{finding}"
 
 
 def test_settings_that_cannot_be_are_named(context: CheckContext) -> None:
-    found = one(with_settings(context, forges={"octo/hello": "/x"}))
-    assert (found.grade, found.what) == (Grade.FAULT, "settings")
-    assert "as the browser shows it" in found.text
+    finding = check_connection(with_settings(context, forges={"octo/hello": "/x"}))
+    assert (finding.grade, finding.what) == (Grade.FAULT, "settings")
+    assert "as the browser shows it" in finding.text

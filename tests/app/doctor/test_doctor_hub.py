@@ -29,13 +29,13 @@ def context(tmp_path: Path) -> CheckContext:
     return check_context(tmp_path / "home")
 
 
-def found(context: CheckContext, url: str | None, database: str | None = None) -> list[Finding]:
+def examine_hub(context: CheckContext, url: str | None, database: str | None = None) -> list[Finding]:
     named = {"hub_url": url, "hub_database_url": database and SecretStr(database)}
     return list(check_hub(replace(context, settings=context.settings.model_copy(update=named))))
 
 
 def test_a_machine_that_works_alone_is_fine(context: CheckContext) -> None:
-    (alone,) = found(context, None)
+    (alone,) = examine_hub(context, None)
     assert (alone.grade, "works alone" in alone.text) == (Grade.OK, True)
 
 
@@ -45,9 +45,12 @@ def test_a_hub_that_answers_is_fine_and_nodes_of_several_versions_are_not(
 ) -> None:
     url = server.ready()
     with light_node(url, "a", version="1"):
-        assert [(one.grade, one.what) for one in found(context, url)] == [(Grade.OK, "hub"), (Grade.NOTE, "address")]
+        assert [(finding.grade, finding.what) for finding in examine_hub(context, url)] == [
+            (Grade.OK, "hub"),
+            (Grade.NOTE, "address"),
+        ]
         with light_node(url, "b", version="2"):
-            assert [one.what for one in found(context, url)] == ["hub", "versions", "address"]
+            assert [finding.what for finding in examine_hub(context, url)] == ["hub", "versions", "address"]
 
 
 @needs_server
@@ -57,18 +60,21 @@ def test_a_database_that_answers_and_fits_is_fine_and_its_owners_rights_are_more
     url = server.address("default")
     with PostgresServer(EMBEDDED, tmp_path) as postgres:
         address = postgres.database()
-        (fault,) = [one for one in found(context, url, address) if one.what == "database"]
+        (fault,) = [finding for finding in examine_hub(context, url, address) if finding.what == "database"]
         assert (fault.grade, "hub init" in fault.mend) == (Grade.FAULT, True)
         with shared(address), psycopg.connect(address, autocommit=True) as owner:
             owner.execute("CREATE ROLE guest LOGIN")
             owner.execute("GRANT nightshift_node TO guest")
-            as_owner, as_guest = found(context, url, address), found(context, url, address.replace("owner@", "guest@"))
-    assert [one.what for one in as_owner] == ["hub", "address", "database", "TLS", "rights"]
-    assert [one.what for one in as_guest] == ["hub", "address", "database", "TLS"]
+            as_owner, as_guest = (
+                examine_hub(context, url, address),
+                examine_hub(context, url, address.replace("owner@", "guest@")),
+            )
+    assert [finding.what for finding in as_owner] == ["hub", "address", "database", "TLS", "rights"]
+    assert [finding.what for finding in as_guest] == ["hub", "address", "database", "TLS"]
 
 
 def test_a_hub_that_is_away_is_a_warning(context: CheckContext) -> None:
-    (away,) = found(context, f"temporal://127.0.0.1:{free_port()}/none")
+    (away,) = examine_hub(context, f"temporal://127.0.0.1:{free_port()}/none")
     assert (away.grade, away.what) == (Grade.WARNING, "hub")
     assert "refused" in away.text
     assert "Error(" not in away.text, "the words of the system, without the types that wrap them"
@@ -89,15 +95,15 @@ def test_a_hub_that_is_away_is_a_warning(context: CheckContext) -> None:
 )
 def test_another_machine_must_be_reached_over_tls(address: str, is_encrypted: bool, sslmode: str, grade: Grade) -> None:
     way = Access(address=address, is_encrypted=is_encrypted, sslmode=sslmode, may_alter=False)
-    assert [one.grade for one in judged(way)] == [grade]
+    assert [finding.grade for finding in judged(way)] == [grade]
 
 
 @pytest.mark.parametrize(
-    ("listens", "said", "notes"),
+    ("listens", "node_url", "notes"),
     [("127.0.0.1", "", 1), ("0.0.0.0", "", 1), ("10.0.0.7", "", 0), ("127.0.0.1", "https://a.example", 0)],
 )
 def test_an_address_that_leads_no_other_node_here_is_noted(
-    context: CheckContext, listens: str, said: str, notes: int
+    context: CheckContext, listens: str, node_url: str, notes: int
 ) -> None:
-    settings = context.settings.model_copy(update={"flask_host": listens, "node_url": said})
+    settings = context.settings.model_copy(update={"flask_host": listens, "node_url": node_url})
     assert len(list(address(settings))) == notes

@@ -52,9 +52,9 @@ def of(path: str, change: Mapping[str, str | None] | None = None) -> Closure:
     ],
 )
 def test_a_closure_holds_what_the_test_can_see_and_no_more(test: str, expected: set[str]) -> None:
-    found = of(test)
-    assert found.complete
-    assert found.paths == expected | AROUND | {test}
+    closure = of(test)
+    assert closure.complete
+    assert closure.paths == expected | AROUND | {test}
 
 
 def test_a_dynamic_file_makes_its_closure_incomplete() -> None:
@@ -63,8 +63,8 @@ def test_a_dynamic_file_makes_its_closure_incomplete() -> None:
 
 def test_a_change_is_part_of_the_tree_and_its_files_are_part_of_the_closure() -> None:
     change = {"app/new.py": "from app import unused\n", "app/deep/well.py": None}
-    found = of("tests/test_core.py", change)
-    assert found.paths == CORE | AROUND | {"tests/test_core.py", "app/new.py", "app/unused.py"}
+    closure = of("tests/test_core.py", change)
+    assert closure.paths == CORE | AROUND | {"tests/test_core.py", "app/new.py", "app/unused.py"}
 
 
 def test_a_star_takes_the_modules_of_a_package() -> None:
@@ -166,5 +166,5 @@ def test_the_tests_that_use_a_changed_file_themselves_come_first_and_those_that_
         "tests/test_d.py": "from app.other import TWO\n",
     })  # fmt: skip
     every = frozenset(f"tests/test_{name}.py" for name in "abcd")
-    found = nearest_first(tree, {"app/core.py", "tests/test_d.py"}, every, ImportCache())
-    assert found == tuple(f"tests/test_{name}.py" for name in "cdba")
+    order = nearest_first(tree, {"app/core.py", "tests/test_d.py"}, every, ImportCache())
+    assert order == tuple(f"tests/test_{name}.py" for name in "cdba")

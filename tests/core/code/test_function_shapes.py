@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[3]
 
 
 def digest(text: str) -> str:
-    (one,) = shapes(text)
-    return one.digest
+    (shape,) = shapes(text)
+    return shape.digest
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_small_functions_and_foreign_texts_have_none() -> None:
 
 def test_a_function_is_named_with_its_line_wherever_it_stands() -> None:
     text = "class Till:\n" + "\n".join("    " + line if line else "" for line in TEXT.strip().split("\n"))
-    (found,) = shapes(text)
-    assert (found.name, found.line, found.digest) == ("total", 2, digest(TEXT))
+    (shape,) = shapes(text)
+    assert (shape.name, shape.line, shape.digest) == ("total", 2, digest(TEXT))
 
 
 @settings(deadline=None)  # real functions of any length are read, on a machine that may be busy
@@ -76,4 +76,4 @@ def test_renaming_every_local_name_of_real_functions_changes_nothing(seed: int) 
                     node.id = args.get(node.id, node.id)
             for arg in function.args.args:
                 arg.arg = args[arg.arg]
-    assert [one.digest for one in shapes(ast.unparse(tree))] == [one.digest for one in shapes(text)]
+    assert [shape.digest for shape in shapes(ast.unparse(tree))] == [shape.digest for shape in shapes(text)]

@@ -19,8 +19,8 @@ def refuse(**task: object) -> dict[str, str]:
 
 
 def test_a_test_with_a_syntax_error_is_refused_with_its_path_and_line() -> None:
-    found = refuse(tests={"tests/test_a.py": "def test_ok():\n    assert 1\n", "tests/test_b.py": "\n" + BROKEN})
-    assert found == {"tests.tests/test_b.py": "line 2: invalid syntax"}
+    faults = refuse(tests={"tests/test_a.py": "def test_ok():\n    assert 1\n", "tests/test_b.py": "\n" + BROKEN})
+    assert faults == {"tests.tests/test_b.py": "line 2: invalid syntax"}
 
 
 @pytest.mark.parametrize("text", ["x = '\0'\n", "(" * 5000, "\tx = 1\n", "print 'old'\n"])

@@ -33,13 +33,13 @@ def by_git(files: Mapping[str, str], paths: Sequence[str]) -> set[str]:
             (Path(folder) / path).write_text(text)
         command = ["git", "-C", folder, "-c", "core.excludesFile=", "check-ignore", "--no-index", "-z", "--stdin"]
         given_in = "\0".join(paths).encode()
-        found = subprocess.run(command, input=given_in, capture_output=True, check=False)
-    assert found.returncode in {0, 1}, found.stderr
-    return set(found.stdout.decode().rstrip("\0").split("\0")) - {""}
+        result = subprocess.run(command, input=given_in, capture_output=True, check=False)
+    assert result.returncode in {0, 1}, result.stderr
+    return set(result.stdout.decode().rstrip("\0").split("\0")) - {""}
 
 
 @pytest.mark.parametrize(
-    ("text", "ignored", "kept"),
+    ("text", "ignored", "tracked"),
     [
         ("node_modules/\n.env\n", ["node_modules/x/y.js", "web/node_modules/z", ".env", "api/.env"], [".env.example"]),
         ("/dist\n*.log\n!keep.log\n", ["dist/a", "x.log", "a/b.log"], ["web/dist/a", "keep.log", "a/keep.log"]),
@@ -50,9 +50,9 @@ def by_git(files: Mapping[str, str], paths: Sequence[str]) -> set[str]:
         ("doc?.[ch]\n[!a]x\n", ["doc1.c", "bx"], ["doc.c", "ax", "doc1.d"]),
     ],
 )
-def test_what_the_usual_patterns_ignore(text: str, ignored: list[str], kept: list[str]) -> None:
+def test_what_the_usual_patterns_ignore(text: str, ignored: list[str], tracked: list[str]) -> None:
     rules = IgnoreRules({".gitignore": text, "other.txt": "*"})
-    assert {path for path in (*ignored, *kept) if rules.ignore(path)} == set(ignored)
+    assert {path for path in (*ignored, *tracked) if rules.ignore(path)} == set(ignored)
 
 
 @settings(max_examples=tiers.examples(400), deadline=None)

@@ -41,9 +41,9 @@ def test_types_are_read_where_the_name_says_so() -> None:
     ],
 )
 def test_a_fault_is_told_with_its_line(text: str, line: int, message: str) -> None:
-    found = fault("a.mjs", text)
-    assert found is not None
-    assert (found.line, found.message) == (line, message)
+    syntax_fault = fault("a.mjs", text)
+    assert syntax_fault is not None
+    assert (syntax_fault.line, syntax_fault.message) == (line, message)
 
 
 @given(st.text())
@@ -117,8 +117,8 @@ TREE = TextTree(
 
 
 def test_the_closure_of_a_test_holds_what_it_imports() -> None:
-    found = closure(TREE, {}, {"test/a.test.js": TREE.files["test/a.test.js"]}, ImportCache())
-    assert (found.paths, found.complete) == (
+    test_closure = closure(TREE, {}, {"test/a.test.js": TREE.files["test/a.test.js"]}, ImportCache())
+    assert (test_closure.paths, test_closure.complete) == (
         frozenset({"test/a.test.js", "src/a.js", "src/b.js", "package.json"}), True
     )  # fmt: skip
     common = closure(TREE, {}, {"test/c.test.cjs": TREE.files["test/c.test.cjs"]}, ImportCache())

@@ -27,20 +27,20 @@ def test_a_listing_that_was_patched_is_one_made_anew(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(listing, "MOST_APART", most)
-        found, plain = [Listing(before)], [before]
+        listings, mappings = [Listing(before)], [before]
         for step in steps:
-            found.append(found[-1].patch(step))
-            plain.append(with_values(plain[-1], step))
-    for each, wanted in zip(found, plain, strict=True):
+            listings.append(listings[-1].patch(step))
+            mappings.append(with_values(mappings[-1], step))
+    for each, wanted in zip(listings, mappings, strict=True):
         assert [*each.items()] == sorted(wanted.items())
         assert (len(each), each.get("nothing")) == (len(wanted), None)
         for start in ("", "a", "a/", "b/a", "é"):
             assert each.below(start) == sorted(path for path in wanted if path.startswith(start))
         assert each.having(last_of, "a.py", "b") == sorted(path for path in wanted if last_of(path) in {"a.py", "b"})
         assert each.having(ending_of, ".txt") == sorted(path for path in wanted if path.endswith(".txt"))
-        for other, known in zip(found, plain, strict=True):
-            paths = wanted.keys() | known.keys()
-            assert each.since(other) == {p: wanted.get(p) for p in paths if wanted.get(p) != known.get(p)}
+        for other, other_mapping in zip(listings, mappings, strict=True):
+            paths = wanted.keys() | other_mapping.keys()
+            assert each.since(other) == {p: wanted.get(p) for p in paths if wanted.get(p) != other_mapping.get(p)}
 
 
 def test_listings_that_differ_little_share_what_they_have_in_common() -> None:

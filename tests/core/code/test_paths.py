@@ -76,7 +76,7 @@ def test_whatever_passes_is_written_inside_the_folder_and_found_under_the_same_n
         with contextlib.chdir(folder):
             put(path, b"x", {""})
         assert (folder / path).resolve() == folder.resolve() / path
-        assert [str(found.relative_to(folder)) for found in folder.rglob("*") if found.is_file()] == [path]
+        assert [str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()] == [path]
 
 
 @pytest.fixture(scope="module")

@@ -84,11 +84,11 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(_self: Listing[str]) -> Iterator[str]:
         raise AssertionError("all paths were walked")
 
-    def bounded(whole: Callable[..., Any]) -> Callable[..., Any]:
+    def bounded(method: Callable[..., Any]) -> Callable[..., Any]:
         def asked(*args: Any) -> Any:
-            found = whole(*args)
-            assert len(found) <= FEW, f"{len(found)} of the paths were walked"
-            return found
+            paths = method(*args)
+            assert len(paths) <= FEW, f"{len(paths)} of the paths were walked"
+            return paths
 
         return asked
 

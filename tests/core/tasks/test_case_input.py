@@ -28,10 +28,10 @@ def test_values_come_as_json_or_as_literals() -> None:
 
 
 def test_a_dot_before_the_function_does_as_well_and_null_is_an_expectation() -> None:
-    plain, raising = spec(
+    value_case, raising = spec(
         {"call": "shop.price.total", "args": [1], "expect": None}, {"call": "shop.total", "raises": "errors.Empty"}
     ).cases
-    assert (plain.call, plain.expect) == ("shop.price:total", "None")
+    assert (value_case.call, value_case.expect) == ("shop.price:total", "None")
     assert (raising.compare, raising.raises) == (Compare.RAISES, ("Empty",))
 
 

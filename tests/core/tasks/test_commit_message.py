@@ -35,10 +35,10 @@ def test_the_trailers_are_the_last_paragraph() -> None:
 
 
 def test_the_home_stands_after_the_first_trailer() -> None:
-    said = CommitMessage(subject="Add a door", trailers={"Task": "7", "Model": "m1"})
-    assert said.from_home("0123abcd").text() == "Add a door\n\nTask: 7\nHome: 0123abcd\nModel: m1\n"
-    assert said.from_home("").text() == said.text()
-    assert [home_of(each.text()) for each in (said.from_home("0123abcd"), said)] == ["0123abcd", ""]
+    message = CommitMessage(subject="Add a door", trailers={"Task": "7", "Model": "m1"})
+    assert message.from_home("0123abcd").text() == "Add a door\n\nTask: 7\nHome: 0123abcd\nModel: m1\n"
+    assert message.from_home("").text() == message.text()
+    assert [home_of(each.text()) for each in (message.from_home("0123abcd"), message)] == ["0123abcd", ""]
     assert CommitMessage(subject="x", trailers={}).from_home("0123abcd").text() == "x\n\nHome: 0123abcd\n"
 
 

@@ -22,55 +22,55 @@ measured_tasks = st.lists(
 
 
 def test_tasks_that_are_all_alike_leave_nothing_to_chance() -> None:
-    found = forecast([OPEN] * 4, ALIKE, replace(ALONE, workers=2))
-    assert found.takes_s is not None
-    assert found.cost_usd is not None
-    assert found.done_at is not None
-    assert {found.takes_s.low, found.takes_s.middle, found.takes_s.high} == {120.0}
-    assert round(found.cost_usd.middle, 6) == 0.4
-    assert found.done_at.middle == NOW + timedelta(minutes=2)
-    assert found.tasks == 4
-    assert found.over_budget is None
+    outlook = forecast([OPEN] * 4, ALIKE, replace(ALONE, workers=2))
+    assert outlook.takes_s is not None
+    assert outlook.cost_usd is not None
+    assert outlook.done_at is not None
+    assert {outlook.takes_s.low, outlook.takes_s.middle, outlook.takes_s.high} == {120.0}
+    assert round(outlook.cost_usd.middle, 6) == 0.4
+    assert outlook.done_at.middle == NOW + timedelta(minutes=2)
+    assert outlook.tasks == 4
+    assert outlook.over_budget is None
 
 
 def test_with_few_measured_tasks_nothing_is_said() -> None:
-    found = forecast([OPEN], ALIKE[: LEAST_MEASURED - 1], ALONE)
-    assert (found.tasks, found.measured) == (1, LEAST_MEASURED - 1)
-    assert (found.takes_s, found.cost_usd, found.done_at) == (None, None, None)
+    outlook = forecast([OPEN], ALIKE[: LEAST_MEASURED - 1], ALONE)
+    assert (outlook.tasks, outlook.measured) == (1, LEAST_MEASURED - 1)
+    assert (outlook.takes_s, outlook.cost_usd, outlook.done_at) == (None, None, None)
 
 
 def test_an_empty_queue_is_done_now_and_costs_nothing() -> None:
-    found = forecast([], ALIKE, replace(ALONE, left_today_usd=0.0))
-    assert found.takes_s is not None
-    assert found.cost_usd is not None
-    assert (found.takes_s.high, found.cost_usd.high, found.over_budget, found.fit_budget) == (0.0, 0.0, 0.0, 0)
+    outlook = forecast([], ALIKE, replace(ALONE, left_today_usd=0.0))
+    assert outlook.takes_s is not None
+    assert outlook.cost_usd is not None
+    assert (outlook.takes_s.high, outlook.cost_usd.high, outlook.over_budget, outlook.fit_budget) == (0.0, 0.0, 0.0, 0)
 
 
 def test_what_a_running_task_took_already_is_not_counted_again() -> None:
     begun = OpenTask(is_running=True, work_s=45.0, cost_usd=0.04)
-    found = forecast([begun], ALIKE, ALONE)
-    assert found.takes_s is not None
-    assert found.cost_usd is not None
-    assert found.takes_s.middle == 15.0
-    assert round(found.cost_usd.middle, 6) == 0.06
+    outlook = forecast([begun], ALIKE, ALONE)
+    assert outlook.takes_s is not None
+    assert outlook.cost_usd is not None
+    assert outlook.takes_s.middle == 15.0
+    assert round(outlook.cost_usd.middle, 6) == 0.06
 
 
 def test_a_task_that_took_longer_than_any_before_is_taken_to_need_as_much_again() -> None:
-    found = forecast([OpenTask(is_running=True, work_s=600.0)], ALIKE, ALONE)
-    assert found.takes_s is not None
-    assert found.takes_s.middle == 600.0
+    outlook = forecast([OpenTask(is_running=True, work_s=600.0)], ALIKE, ALONE)
+    assert outlook.takes_s is not None
+    assert outlook.takes_s.middle == 600.0
 
 
 def test_a_task_is_not_begun_before_it_is_due() -> None:
-    found = forecast([OPEN, OpenTask(due_in_s=500.0)], ALIKE, ALONE)
-    assert found.takes_s is not None
-    assert found.takes_s.middle == 560.0
+    outlook = forecast([OPEN, OpenTask(due_in_s=500.0)], ALIKE, ALONE)
+    assert outlook.takes_s is not None
+    assert outlook.takes_s.middle == 560.0
 
 
 def test_more_running_tasks_than_workers_go_on_side_by_side() -> None:
-    found = forecast([OpenTask(is_running=True)] * 3, ALIKE, ALONE)
-    assert found.takes_s is not None
-    assert found.takes_s.middle == 60.0
+    outlook = forecast([OpenTask(is_running=True)] * 3, ALIKE, ALONE)
+    assert outlook.takes_s is not None
+    assert outlook.takes_s.middle == 60.0
 
 
 def test_the_budget_of_the_day_is_held_against_what_is_left_of_it() -> None:
@@ -82,33 +82,33 @@ def test_the_budget_of_the_day_is_held_against_what_is_left_of_it() -> None:
 
 def test_without_a_price_no_cost_is_told() -> None:
     unpriced = [*ALIKE, MeasuredTask(work_s=60.0, cost_usd=None)]
-    found = forecast([OPEN], unpriced, replace(ALONE, left_today_usd=1.0))
-    assert found.takes_s is not None
-    assert (found.cost_usd, found.over_budget, found.fit_budget) == (None, None, None)
+    outlook = forecast([OPEN], unpriced, replace(ALONE, left_today_usd=1.0))
+    assert outlook.takes_s is not None
+    assert (outlook.cost_usd, outlook.over_budget, outlook.fit_budget) == (None, None, None)
 
 
 def test_quiet_hours_put_the_end_off() -> None:
     local = NOW.astimezone()
     rest = f"{local:%H:%M}-{local + timedelta(hours=2):%H:%M}"
-    found = forecast([OPEN], ALIKE, replace(ALONE, quiet_hours=(rest,)))
-    assert found.done_at is not None
-    assert found.done_at.middle == NOW + timedelta(hours=2, minutes=1)
+    outlook = forecast([OPEN], ALIKE, replace(ALONE, quiet_hours=(rest,)))
+    assert outlook.done_at is not None
+    assert outlook.done_at.middle == NOW + timedelta(hours=2, minutes=1)
 
 
 def test_an_end_beyond_two_weeks_is_not_told() -> None:
-    found = forecast([OPEN], [MeasuredTask(work_s=15 * 86_400.0, cost_usd=0.0)] * 3, ALONE)
-    assert found.takes_s is not None
-    assert found.done_at is not None
-    assert found.done_at.middle is None
+    outlook = forecast([OPEN], [MeasuredTask(work_s=15 * 86_400.0, cost_usd=0.0)] * 3, ALONE)
+    assert outlook.takes_s is not None
+    assert outlook.done_at is not None
+    assert outlook.done_at.middle is None
 
 
 def test_many_tasks_are_summed_as_fewer_are_drawn() -> None:
     drawn = forecast([OPEN] * SUMMED_FROM, MIXED, replace(ALONE, workers=3, left_today_usd=16.8))
     summed = forecast([OPEN] * (SUMMED_FROM + 1), MIXED, replace(ALONE, workers=3, left_today_usd=16.884))
     for name in ("takes_s", "cost_usd"):
-        one, other = getattr(drawn, name), getattr(summed, name)
+        drawn_range, other = getattr(drawn, name), getattr(summed, name)
         for part in ("low", "middle", "high"):
-            assert abs(getattr(one, part) / getattr(other, part) - 1) < 0.06
+            assert abs(getattr(drawn_range, part) / getattr(other, part) - 1) < 0.06
     assert drawn.over_budget is not None
     assert summed.over_budget is not None
     assert abs(drawn.over_budget - summed.over_budget) < 0.1

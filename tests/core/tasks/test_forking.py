@@ -35,8 +35,8 @@ WORK = AttemptState(
 
 def test_files_and_plan_come_along_and_the_account_does_not() -> None:
     first = begin(WORK, FORK)
-    kept = ("base", "plan", "change", "own_tests", "feedback", "saw_held_out")
-    assert all(getattr(first, name) == getattr(WORK, name) for name in kept)
+    field_names = ("base", "plan", "change", "own_tests", "feedback", "saw_held_out")
+    assert all(getattr(first, name) == getattr(WORK, name) for name in field_names)
     assert first == replace(
         first,
         step_no=0,
@@ -88,11 +88,11 @@ def test_the_specification_is_the_sources_and_waits_for_nothing() -> None:
         {"description": "Do it", "key": "k", "depends_on": [1], "not_before": "2031-01-01T00:00:00Z",
          "metadata": {"a": 1}, "limits": {"tokens": 9}, "tests": {"test_a.py": "..."}}
     )  # fmt: skip
-    made = make_fork_spec(spec, FORK, "")
-    assert (made.key, made.depends_on, made.not_before) == (None, (), None)
-    assert (made.description, made.limits, made.tests) == ("Do it", spec.limits, spec.tests)
+    fork_spec = make_fork_spec(spec, FORK, "")
+    assert (fork_spec.key, fork_spec.depends_on, fork_spec.not_before) == (None, (), None)
+    assert (fork_spec.description, fork_spec.limits, fork_spec.tests) == ("Do it", spec.limits, spec.tests)
     origin = {"task_id": 3, "attempt": 2, "step_no": 7, "model": "openai=small"}
-    assert made.metadata == {"a": 1, "forked_from": origin}
+    assert fork_spec.metadata == {"a": 1, "forked_from": origin}
 
 
 def test_a_remark_is_added_to_the_words_and_may_be_too_long() -> None:

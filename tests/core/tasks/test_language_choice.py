@@ -16,7 +16,7 @@ MONOREPO = ("pyproject.toml", "api/app.py", "web/package.json", "web/src/cart.ts
 
 
 @pytest.mark.parametrize(
-    ("said", "paths", "language"),
+    ("fields", "paths", "language"),
     [
         ({"description": "Fix the discount"}, EXPRESS, JAVASCRIPT),
         ({"description": "Fix the discount"}, MODULE, GO),
@@ -40,21 +40,21 @@ MONOREPO = ("pyproject.toml", "api/app.py", "web/package.json", "web/src/cart.ts
     ],
 )  # fmt: skip
 def test_names_go_before_folders_and_folders_before_the_repository(
-    said: dict[str, object], paths: tuple[str, ...], language: Language
+    fields: dict[str, object], paths: tuple[str, ...], language: Language
 ) -> None:
-    assert choose_language(parse_spec(said), lambda: paths) is language
+    assert choose_language(parse_spec(fields), lambda: paths) is language
 
 
-@pytest.mark.parametrize("said", ["python", "javascript", "go"])
-def test_what_the_owner_says_holds_whatever_is_named(said: str) -> None:
-    spec = parse_spec({"description": "Port app.js and main.go and tool.py", "language": said})
-    assert spec.language == said
+@pytest.mark.parametrize("language", ["python", "javascript", "go"])
+def test_what_the_owner_says_holds_whatever_is_named(language: str) -> None:
+    spec = parse_spec({"description": "Port app.js and main.go and tool.py", "language": language})
+    assert spec.language == language
     assert parse_spec(as_input(spec)) == spec
 
 
 def test_a_task_that_says_none_is_left_to_its_repository_or_project() -> None:
-    for place in ({"repo": "/shop"}, {"project": "shop"}):
-        spec = parse_spec({"description": "Fix app.js", **place})
+    for location in ({"repo": "/shop"}, {"project": "shop"}):
+        spec = parse_spec({"description": "Fix app.js", **location})
         assert spec.language is Language.AUTO
         assert parse_spec(as_input(spec)) == spec
     assert parse_spec({"description": "Fix app.js"}).language is JAVASCRIPT

@@ -55,10 +55,10 @@ def test_a_fault_names_its_field_and_what_it_takes(values: dict[str, Any], field
 
 
 def test_changes_add_to_what_is_kept_and_none_takes_back() -> None:
-    kept = change_settings({"base": "main", "wall_s": 60.0}, {"base": None, "review": True})
-    assert kept == {"wall_s": 60.0, "review": True}
+    settings = change_settings({"base": "main", "wall_s": 60.0}, {"base": None, "review": True})
+    assert settings == {"wall_s": 60.0, "review": True}
     with pytest.raises(InvalidTask):
-        change_settings(kept, {"wall_s": "long"})
+        change_settings(settings, {"wall_s": "long"})
 
 
 def test_stored_values_that_cannot_be_read_are_left_out_and_told() -> None:

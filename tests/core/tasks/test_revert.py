@@ -30,12 +30,12 @@ def test_it_says_what_it_undoes_and_is_no_commit_of_a_task(
 
 @given(body=HOSTILE)
 def test_a_commit_of_a_task_undoes_nothing_whatever_its_body_says(body: str) -> None:
-    said = CommitMessage(subject="x", body=f"{body}\nThis reverts commit {OTHER}.", trailers={"Task": "3"})
-    assert undoes(said.text()) is None
+    message = CommitMessage(subject="x", body=f"{body}\nThis reverts commit {OTHER}.", trailers={"Task": "3"})
+    assert undoes(message.text()) is None
 
 
 @pytest.mark.parametrize(
-    ("message", "found"),
+    ("message", "commit"),
     [
         (f'Revert "x"\n\nThis reverts commit {ONE}.\n', ONE),
         (f'Revert "x"\n\nThis reverts commit {ONE}, reversing\nchanges made to {OTHER}.\n', ONE),
@@ -44,5 +44,5 @@ def test_a_commit_of_a_task_undoes_nothing_whatever_its_body_says(body: str) -> 
         ("x\n", None),
     ],
 )
-def test_what_git_writes_is_understood_and_nothing_else(message: str, found: str | None) -> None:
-    assert undoes(message) == found
+def test_what_git_writes_is_understood_and_nothing_else(message: str, commit: str | None) -> None:
+    assert undoes(message) == commit

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from nightshift.core.text import formats
 
 TABLE = json.loads(Path(__file__).with_name("formats.json").read_text())
-CASES = [(name, values, said) for name, cases in TABLE.items() for values, said in cases]
+CASES = [(name, values, text) for name, cases in TABLE.items() for values, text in cases]
 SECONDS = st.floats(0, 1e8)
 PARTS = re.compile(r"([\d.]+) (ms|s|min|h|d)")
 SIZES = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86_400}
 UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
-@pytest.mark.parametrize(("name", "values", "said"), CASES)
-def test_values_are_written_as_in_the_table(name: str, values: list[Any], said: str) -> None:
-    assert getattr(formats, name)(*values) == said
+@pytest.mark.parametrize(("name", "values", "text"), CASES)
+def test_values_are_written_as_in_the_table(name: str, values: list[Any], text: str) -> None:
+    assert getattr(formats, name)(*values) == text
 
 
 @given(st.tuples(SECONDS, SECONDS))
@@ -41,9 +41,9 @@ def test_no_unit_of_time_is_full(seconds: float) -> None:
 
 @given(SECONDS)
 def test_an_estimate_has_no_seconds(seconds: float) -> None:
-    said = formats.coarse(seconds)
-    assert not re.search(r"\d m?s\b", said)
-    assert seconds_of(said) >= 60
+    text = formats.coarse(seconds)
+    assert not re.search(r"\d m?s\b", text)
+    assert seconds_of(text) >= 60
 
 
 @given(st.tuples(st.floats(0, 1e7), st.floats(0, 1e7)))
@@ -54,8 +54,8 @@ def test_a_higher_cost_never_reads_as_a_lower_one(pair: tuple[float, float]) -> 
 
 @given(st.floats(0, 1e7, exclude_min=True))
 def test_what_cost_something_never_reads_as_nothing(usd: float) -> None:
-    said = formats.money(usd)
-    assert said.startswith("< ") or dollars_of(said) > 0
+    text = formats.money(usd)
+    assert text.startswith("< ") or dollars_of(text) > 0
 
 
 @given(st.tuples(st.floats(0, 1e14), st.floats(0, 1e14)))
@@ -67,9 +67,9 @@ def test_a_count_of_more_never_reads_as_less(pair: tuple[float, float]) -> None:
 
 @given(st.floats(0, 1e14))
 def test_a_count_is_near_and_below_a_thousand_of_its_unit(number: float) -> None:
-    said = formats.compact(number)
-    assert float(said.rstrip("kMGT")) < 1000
-    assert number_of(said) == pytest.approx(number, rel=0.05, abs=0.005)
+    text = formats.compact(number)
+    assert float(text.rstrip("kMGT")) < 1000
+    assert number_of(text) == pytest.approx(number, rel=0.05, abs=0.005)
 
 
 @given(st.floats(0, 1))
@@ -78,14 +78,14 @@ def test_a_share_is_called_nothing_or_all_only_when_it_is(share: float) -> None:
     assert (formats.percent(share) == "100 %") == (share == 1)
 
 
-def seconds_of(said: str) -> float:
-    return sum(float(number) * SIZES[unit] for number, unit in PARTS.findall(said))
+def seconds_of(text: str) -> float:
+    return sum(float(number) * SIZES[unit] for number, unit in PARTS.findall(text))
 
 
-def dollars_of(said: str) -> float:
-    return 0.00005 if said.startswith("<") else float(said.lstrip("$").replace(",", ""))
+def dollars_of(text: str) -> float:
+    return 0.00005 if text.startswith("<") else float(text.lstrip("$").replace(",", ""))
 
 
-def number_of(said: str) -> float:
-    unit = said.lstrip("0123456789.,")
-    return float(said.removesuffix(unit).replace(",", "")) * UNITS[unit]
+def number_of(text: str) -> float:
+    unit = text.lstrip("0123456789.,")
+    return float(text.removesuffix(unit).replace(",", "")) * UNITS[unit]

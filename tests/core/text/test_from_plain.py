@@ -51,14 +51,14 @@ SMALLEST = {"state": "running", "uptime_s": 1, "version": "1"}
 
 
 def test_what_is_not_given_is_the_default_and_what_is_unknown_is_passed_over() -> None:
-    found = from_plain(DaemonStatus, {**SMALLEST, "of a newer version": [1]})
-    assert found == DaemonStatus(state=found.state, uptime_s=1.0, version="1")
-    assert {each.name for each in fields(found)} >= SMALLEST.keys()
+    status = from_plain(DaemonStatus, {**SMALLEST, "of a newer version": [1]})
+    assert status == DaemonStatus(state=status.state, uptime_s=1.0, version="1")
+    assert {each.name for each in fields(status)} >= SMALLEST.keys()
 
 
 def test_a_time_of_another_zone_is_the_same_moment() -> None:
-    found = from_plain(DaemonStatus, {**SMALLEST, "next_checkpoint_at": "2026-11-28T06:00:00+02:00"})
-    assert found.next_checkpoint_at == datetime(2026, 11, 28, 6, tzinfo=timezone(timedelta(hours=2)))
+    status = from_plain(DaemonStatus, {**SMALLEST, "next_checkpoint_at": "2026-11-28T06:00:00+02:00"})
+    assert status.next_checkpoint_at == datetime(2026, 11, 28, 6, tzinfo=timezone(timedelta(hours=2)))
 
 
 @pytest.mark.parametrize(

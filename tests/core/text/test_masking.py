@@ -43,8 +43,8 @@ def test_a_known_secret_is_masked_in_the_forms_that_texts_take(form: str) -> Non
 
 
 @given(st.integers(8, len(SECRET)), st.booleans(), st.text(max_size=5))
-def test_a_secret_that_was_cut_is_masked_at_the_edge(kept: int, at_the_end: bool, rest: str) -> None:
-    text = f"{rest} {SECRET[:kept]}" if at_the_end else f"{SECRET[-kept:]} {rest}"
+def test_a_secret_that_was_cut_is_masked_at_the_edge(length: int, at_the_end: bool, rest: str) -> None:
+    text = f"{rest} {SECRET[:length]}" if at_the_end else f"{SECRET[-length:]} {rest}"
     assert Masker([SECRET])(text) == (f"{rest} {MASK}" if at_the_end else f"{MASK} {rest}")
 
 
@@ -62,8 +62,8 @@ def test_more_texts_in_the_shape_of_a_key_are_masked(key: str) -> None:
 
 def test_a_password_in_an_address_is_masked_and_the_address_stays() -> None:
     assert Masker()("git push https://me:pass-word@example.org/x") == f"git push https://{MASK}@example.org/x"
-    plain = "see https://example.org:8080/a@b and mail@example.org"
-    assert Masker()(plain) == plain
+    text = "see https://example.org:8080/a@b and mail@example.org"
+    assert Masker()(text) == text
 
 
 def test_a_private_key_that_was_cut_is_masked_to_the_end() -> None:

@@ -81,17 +81,17 @@ def add(a, b):
 """
 
 INTEGERS = (
-    *(_only(f"a_tolerant_int_in_{one.name}", one, TOLERANT_INT) for one in (
+    *(_only(f"a_tolerant_int_in_{attacked_suite.name}", attacked_suite, TOLERANT_INT) for attacked_suite in (
         suites.SUMS, suites.ONE_SUM, suites.TURNED_SUMS, suites.SUM_TABLE, suites.SUM_CONSTANTS,
         suites.TWO_FILES, suites.WITH_CONFTEST,
     )),
-    *(_only(f"equal_the_first_time_in_{one.name}", one, FIRST_TIME) for one in (
+    *(_only(f"equal_the_first_time_in_{attacked_suite.name}", attacked_suite, FIRST_TIME) for attacked_suite in (
         suites.SUMS, suites.SUM_TABLE, suites.ONE_SUM,
     )),
-    *(_only(f"learns_from_the_comparison_in_{one.name}", one, LEARNER) for one in (
+    *(_only(f"learns_from_the_comparison_in_{attacked_suite.name}", attacked_suite, LEARNER) for attacked_suite in (
         suites.SUMS, suites.FIVE_SUMS, suites.TURNED_SUMS, suites.SUM_RULE,
     )),
-    *(_only(f"no_base_class_in_{one.name}", one, NO_BASE) for one in (
+    *(_only(f"no_base_class_in_{attacked_suite.name}", attacked_suite, NO_BASE) for attacked_suite in (
         suites.SUMS, suites.SUM_TABLE, suites.TURNED_SUMS,
     )),
     _only(

@@ -304,4 +304,4 @@ CASES_BESIDE = Suite(
     ),
 )  # fmt: skip
 
-HELD_SUITES = tuple(found for found in globals().values() if isinstance(found, Suite))
+HELD_SUITES = tuple(suite for suite in globals().values() if isinstance(suite, Suite))

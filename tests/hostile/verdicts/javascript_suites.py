@@ -297,4 +297,4 @@ COMMON = Suite(
     language=Language.JAVASCRIPT,
 )
 
-JAVASCRIPT_SUITES = tuple(found for found in globals().values() if isinstance(found, Suite))
+JAVASCRIPT_SUITES = tuple(suite for suite in globals().values() if isinstance(suite, Suite))

@@ -761,4 +761,4 @@ STATISTICS = _suite(
     "Write the class `Statistics` in solution.py.",
 )
 
-PYTHON_SUITES = tuple(found for found in globals().values() if isinstance(found, Suite))
+PYTHON_SUITES = tuple(suite for suite in globals().values() if isinstance(suite, Suite))

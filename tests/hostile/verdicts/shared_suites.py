@@ -127,4 +127,4 @@ SHOWN = _suite(
     "Write `show` and `square` in solution.py.",
 )
 
-SHARED_SUITES = tuple(found for found in globals().values() if isinstance(found, Suite))
+SHARED_SUITES = tuple(suite for suite in globals().values() if isinstance(suite, Suite))

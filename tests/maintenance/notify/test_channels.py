@@ -32,8 +32,8 @@ async def test_it_reads_the_notice_and_finds_it_in_its_environment(tmp_path: Pat
     out = tmp_path / "out"
     code = "import json,os,sys; json.dump([json.load(sys.stdin), dict(os.environ)], open(sys.argv[1], 'w'))"
     assert await run_command([sys.executable, "-c", code, str(out)], NOTICE, ENVIRON) == ""
-    told, environ = json.loads(out.read_text())
-    assert (told["id"], told["kind"], told["title"], told["task_id"]) == ("event-7", "failed", NOTICE.title, 7)
+    notice, environ = json.loads(out.read_text())
+    assert (notice["id"], notice["kind"], notice["title"], notice["task_id"]) == ("event-7", "failed", NOTICE.title, 7)
     assert environ["NIGHTSHIFT_NOTICE_KIND"] == "failed"
     assert environ["NIGHTSHIFT_NOTICE_TITLE"] == NOTICE.title
     assert environ["NIGHTSHIFT_NOTICE_TASK"] == "7"
@@ -69,8 +69,8 @@ async def test_the_desktop_gets_title_and_text_as_words_and_no_markup(tmp_path: 
     program.chmod(0o755)
     notice = Notice(id="x", kind=NoticeKind.DONE, title="--expire-time=0 `id`", message="<a href='x'>a</a> & b")
     assert await run_command(for_desktop(notice), notice, {"PATH": f"{tmp_path}:{os.environ['PATH']}"}) == ""
-    said = json.loads(shown.read_text())
-    assert said == ["--app-name=Nightshift", "--", notice.title, "&lt;a href='x'&gt;a&lt;/a&gt; &amp; b"]
+    words = json.loads(shown.read_text())
+    assert words == ["--app-name=Nightshift", "--", notice.title, "&lt;a href='x'&gt;a&lt;/a&gt; &amp; b"]
 
 
 TROUBLE = Notice(id="event-7", kind=NoticeKind.TROUBLE, title="Tür", task_id=7)

@@ -57,10 +57,10 @@ NOT_WORTH = [
 
 @pytest.mark.parametrize(("of", "kind", "title"), WORTH, ids=[str(row[0].kind) + row[1] for row in WORTH])
 def test_what_an_owner_must_know_is_a_notice(of: Event, kind: str, title: str) -> None:
-    found = about(of)
-    assert found is not None
-    assert (found.kind, found.title, found.id) == (kind, title, "event-9")
-    assert found.at == "2026-03-01T12:00:00.000000Z"
+    notice = about(of)
+    assert notice is not None
+    assert (notice.kind, notice.title, notice.id) == (kind, title, "event-9")
+    assert notice.at == "2026-03-01T12:00:00.000000Z"
 
 
 @pytest.mark.parametrize("of", NOT_WORTH, ids=[f"{of.kind} {of.level}" for of in NOT_WORTH])
@@ -71,19 +71,19 @@ def test_what_is_no_news_is_none_and_failures_to_tell_never_are(of: Event) -> No
 @given(st.lists(st.sampled_from([kind for kind in NoticeKind if kind is not NoticeKind.TEST]), min_size=2, max_size=60))
 def test_a_digest_counts_all_and_is_the_same_for_the_same_notices(kinds: list[NoticeKind]) -> None:
     notices = [Notice(id=f"event-{n}", kind=kind, title=f"title {n}") for n, kind in enumerate(kinds, 3)]
-    made = digest(notices)
-    assert made == digest(notices)
-    assert made.id == f"digest-3-{len(kinds) + 2}"
-    assert made.count == len(kinds)
-    assert len(made.lines) == min(len(kinds), MAX_LINES)
-    assert made.title.startswith(f"{len(kinds)} notices: ")
-    assert (NoticeKind.TROUBLE in kinds) <= (made.kind is NoticeKind.TROUBLE), "trouble is not hidden among others"
-    twice = digest([made, Notice(id="event-99", kind=NoticeKind.DONE, title="last")])
+    summary = digest(notices)
+    assert summary == digest(notices)
+    assert summary.id == f"digest-3-{len(kinds) + 2}"
+    assert summary.count == len(kinds)
+    assert len(summary.lines) == min(len(kinds), MAX_LINES)
+    assert summary.title.startswith(f"{len(kinds)} notices: ")
+    assert (NoticeKind.TROUBLE in kinds) <= (summary.kind is NoticeKind.TROUBLE), "trouble is not hidden among others"
+    twice = digest([summary, Notice(id="event-99", kind=NoticeKind.DONE, title="last")])
     assert (twice.count, twice.id) == (len(kinds) + 1, "digest-3-99")
 
 
 def test_a_notice_is_read_back_as_it_was() -> None:
     for of, _, _ in WORTH:
-        found = about(of)
-        assert found is not None
-        assert from_row(asdict(found)) == found
+        notice = about(of)
+        assert notice is not None
+        assert from_row(asdict(notice)) == notice

@@ -30,7 +30,7 @@ class Post:
     notifiers: list[Notifier] = field(default_factory=list)
 
     def notifier(self) -> Notifier:
-        made = Notifier(
+        new_notifier = Notifier(
             events=self.store.events,
             state=self.store.state,
             channels=lambda: self.channels,
@@ -38,8 +38,8 @@ class Post:
             clock=self.store.clock,
             monotonic=lambda: self.now,
         )
-        self.notifiers.append(made)
-        return made
+        self.notifiers.append(new_notifier)
+        return new_notifier
 
     def happen(self, many: int = 1, kind: Kind = Kind.DISK_LOW, **data: Any) -> None:
         for _ in range(many):
@@ -47,15 +47,15 @@ class Post:
         for _ in range(2):  # who waits for a write is served before the subscribers; the second comes after those
             self.store.events.catch_up().result()
 
-    def told(self, kind: Kind) -> list[Event]:
+    def list_events(self, kind: Kind) -> list[Event]:
         self.store.events.catch_up().result()
         return [event for event in self.store.events.last(500) if event.kind is kind]
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as made:
-        yield made
+    with receiving() as new_receiver:
+        yield new_receiver
 
 
 @pytest.fixture
@@ -73,8 +73,8 @@ async def test_what_happened_before_the_first_start_is_no_news_and_what_comes_is
     await notifier.turn()
     await notifier.turn()
     assert [notice["event"] for notice in receiver.notices] == ["disk_low"]
-    (told,) = at.told(Kind.NOTIFIED)
-    assert told.data["notice"] == receiver.notices[0]["id"]
+    (event,) = at.list_events(Kind.NOTIFIED)
+    assert event.data["notice"] == receiver.notices[0]["id"]
 
 
 async def test_only_what_the_owner_asked_for_is_told(at: Post, receiver: Receiver) -> None:
@@ -97,7 +97,7 @@ async def test_a_receiver_that_was_away_gets_each_notice_later_also_from_another
     await notifier.turn()
     await notifier.turn()
     assert len(receiver.bodies) == 1, "it rests"
-    assert [event.level for event in at.told(Kind.NOTIFY_FAILED)] == [Level.WARNING]
+    assert [event.level for event in at.list_events(Kind.NOTIFY_FAILED)] == [Level.WARNING]
     at.store.clock.advance(61)
     await at.notifier().turn()
     first, second = receiver.notices
@@ -150,7 +150,7 @@ async def test_a_receiver_that_fails_does_not_keep_the_command_waiting(
     at.happen()
     await notifier.turn()
     assert "disk_low" in _text(tmp_path / "told")
-    assert len(at.told(Kind.NOTIFIED)) == 1
+    assert len(at.list_events(Kind.NOTIFIED)) == 1
 
 
 async def test_that_telling_fails_is_never_told(at: Post, receiver: Receiver) -> None:

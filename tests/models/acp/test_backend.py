@@ -177,12 +177,12 @@ async def test_it_has_no_variables_but_the_usual_ones_and_those_its_owner_named(
 ) -> None:
     monkeypatch.setenv("NIGHTSHIFT_SECRET", "hush")
     with make_script({"PLANNING": [["environment"]]}, variables={"AGENT_KEY": "k"}) as rig:
-        found = json.loads((await rig.ask(Phase.PLANNING)).text)
-    assert found["AGENT_KEY"] == "k"
+        environment = json.loads((await rig.ask(Phase.PLANNING)).text)
+    assert environment["AGENT_KEY"] == "k"
     usual = {"AGENT_KEY", "PATH", "HOME", "TMPDIR", "LANG", "NIGHTSHIFT", "PWD", "SHLVL", "_", "OLDPWD", "LC_CTYPE"}
     proxies = {f"{name}_PROXY" for name in ("HTTP", "HTTPS", "ALL")}
-    assert set(found) <= usual | proxies | {name.lower() for name in proxies} | {"PYTHONHOME", "LD_LIBRARY_PATH"}
-    assert "hush" not in json.dumps(found)
+    assert set(environment) <= usual | proxies | {name.lower() for name in proxies} | {"PYTHONHOME", "LD_LIBRARY_PATH"}
+    assert "hush" not in json.dumps(environment)
 
 
 async def test_it_sees_and_writes_nothing_outside_of_its_copy() -> None:
@@ -213,8 +213,8 @@ async def tls_server(folder: Path) -> AsyncIterator[int]:
     """An HTTPS server on this machine that answers `hello`."""
     argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{folder}/key", "-out",
             f"{folder}/cert", "-days", "2", "-subj", "/CN=localhost"]  # fmt: skip
-    made = await asyncio.create_subprocess_exec(*argv, stderr=asyncio.subprocess.DEVNULL)
-    assert await made.wait() == 0
+    process = await asyncio.create_subprocess_exec(*argv, stderr=asyncio.subprocess.DEVNULL)
+    assert await process.wait() == 0
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "cert", folder / "key")
 

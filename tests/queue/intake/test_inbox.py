@@ -36,21 +36,21 @@ class Intake:
         self.db = Database(ready(path))
         self.log = EventLog(self.db)
         self.queue = QueueManager(self.db, self.log)
-        self.told: list[Event] = []
-        self.kept: Sequence[int] = ()
+        self.events: list[Event] = []
+        self.waiting_tasks: Sequence[int] = ()
         self.inbox = self.begin()
 
     def begin(self) -> Inbox:
         """A daemon's inbox, which knows what the one before it has kept."""
-        return Inbox(self.queue, self.told.append, keep=self.keep, tasks=self.kept)
+        return Inbox(self.queue, self.events.append, keep=self.keep, tasks=self.waiting_tasks)
 
     def keep(self, _: object, tasks: Sequence[int]) -> None:
-        self.kept = tasks
+        self.waiting_tasks = tasks
 
     def read(self, text: str) -> list[str]:
-        self.told.clear()
+        self.events.clear()
         self.inbox.take(read_tasks(text))
-        return [event.message for event in self.told]
+        return [event.message for event in self.events]
 
     def tasks(self) -> list[str]:
         return [task.spec.description for task in reversed(self.queue.find(limit=100))]
@@ -66,7 +66,7 @@ def intake(tmp_path: Path) -> Iterator[Intake]:
 def test_each_entry_becomes_one_task_in_the_order_of_the_file(intake: Intake) -> None:
     assert intake.read("tasks: [a, b, c]") == ["tasks.yaml: 3 new of 3 entries"]
     assert intake.tasks() == ["a", "b", "c"]
-    assert (intake.told[0].kind, intake.told[0].data["new"]) == (Kind.INBOX_READ, [1, 2, 3])
+    assert (intake.events[0].kind, intake.events[0].data["new"]) == (Kind.INBOX_READ, [1, 2, 3])
 
 
 def test_only_what_is_new_is_submitted(intake: Intake) -> None:
@@ -76,7 +76,7 @@ def test_only_what_is_new_is_submitted(intake: Intake) -> None:
     ]
     assert intake.tasks() == ["a", "b", "c"]
     assert intake.read("tasks:\n# moved\n- c\n- b\n") == ["tasks.yaml: 0 new of 2 entries"]
-    assert intake.told[0].level is Level.DEBUG
+    assert intake.events[0].level is Level.DEBUG
 
 
 def test_what_was_taken_is_not_handed_in_again_at_each_save(intake: Intake) -> None:
@@ -88,7 +88,7 @@ def test_what_was_taken_is_not_handed_in_again_at_each_save(intake: Intake) -> N
             handed.append(spec.description)
             return super().submit(spec, instead_of=instead_of)
 
-    inbox = Inbox(Queue(intake.db, intake.log), intake.told.append)
+    inbox = Inbox(Queue(intake.db, intake.log), intake.events.append)
     inbox.take(read_tasks("tasks: [a, b]"))
     inbox.take(read_tasks("tasks: [a, b, c]"))
     assert handed == ["a", "b", "c"]
@@ -129,14 +129,14 @@ def test_a_corrected_entry_replaces_its_waiting_task(intake: Intake, before: str
         intake.inbox = intake.begin()
     elif meanwhile:
         intake.read("tasks: [{description: half a word, prior: }]" if meanwhile == "fault" else "")
-    told = intake.read(TASKS.format(after))
+    messages = intake.read(TASKS.format(after))
     open_tasks = {task.id: task for task in intake.queue.find(limit=100) if task.status not in ENDED}
     entries = read_tasks(TASKS.format(after)).entries
     assert sorted(task.spec.description for task in open_tasks.values()) == sorted(
         entry.spec.description for entry in entries
     )
     new = max(open_tasks)
-    assert f"task {new} replaces task 1, which had not begun" in told[0]
+    assert f"task {new} replaces task 1, which had not begun" in messages[0]
     assert (intake.queue.get(1).status, intake.queue.get(1).reason) == (Status.CANCELLED, f"task {new} is in its place")
     assert all(set(task.spec.depends_on) <= {new} for task in open_tasks.values())
     intake.inbox = intake.begin()
@@ -151,10 +151,10 @@ def test_a_corrected_entry_leaves_a_task_that_has_begun(intake: Intake) -> None:
     )
     intake.queue.claim("w").result()
     intake.queue.claim("w").result()
-    first, *told = intake.read(TASKS.format("{description: Other, key: drop}") + f"- {DROP} at last\n")
+    first, *messages = intake.read(TASKS.format("{description: Other, key: drop}") + f"- {DROP} at last\n")
     assert first == "tasks.yaml: 1 new of 3 entries"
     assert [intake.queue.get(n).status for n in (1, 3, 4)] == [Status.RUNNING, Status.RUNNING, Status.QUEUED]
-    assert "give it another key" in told[0]
+    assert "give it another key" in messages[0]
     assert len(intake.inbox.notices()) == 1
     intake.read(TASKS.format("{description: Other, key: drop}") + f"- {DROP} at last\n")
     assert len(intake.inbox.notices()) == 1, "what is not mended stays told"
@@ -162,8 +162,8 @@ def test_a_corrected_entry_leaves_a_task_that_has_begun(intake: Intake) -> None:
 
 def test_an_entry_with_other_words_is_another_task(intake: Intake) -> None:
     intake.read(TASKS.format(DROP))
-    told = intake.read(TASKS.format("Paint the fence"))
-    assert told == ["tasks.yaml: 1 new of 2 entries; task 1 waits on, though its entry is gone"]
+    messages = intake.read(TASKS.format("Paint the fence"))
+    assert messages == ["tasks.yaml: 1 new of 2 entries; task 1 waits on, though its entry is gone"]
     assert intake.queue.get(1).status is Status.QUEUED
 
 
@@ -172,8 +172,8 @@ def test_a_task_cannot_take_the_place_of_what_it_waits_for(intake: Intake) -> No
         "tasks:\n- {description: a, key: a}\n- {description: b, key: b, depends_on: [a]}\n"
         "- {description: c, depends_on: [b]}"
     )
-    told = intake.read("tasks:\n- {description: a, key: a, depends_on: [3]}")
-    assert "depends_on: task 3 waits for task 1, in whose place this one would be" in told[-1]
+    messages = intake.read("tasks:\n- {description: a, key: a, depends_on: [3]}")
+    assert "depends_on: task 3 waits for task 1, in whose place this one would be" in messages[-1]
     assert intake.queue.get(1).status is Status.QUEUED
 
 
@@ -190,16 +190,16 @@ def test_an_entry_that_the_queue_refuses_is_told_and_the_others_are_taken(intake
         "tasks.yaml:3:28: depends_on: there is no task 99",
         "tasks.yaml:4:20: depends_on: an entry above was refused",
     ]
-    assert intake.told[1].kind is Kind.INBOX_REJECTED
+    assert intake.events[1].kind is Kind.INBOX_REJECTED
     assert intake.read(text.replace("99", "1"))[0] == "tasks.yaml: 2 new of 3 entries"
 
 
 def test_of_many_refused_entries_the_first_are_told_and_the_others_counted(intake: Intake) -> None:
     text = "tasks:\n" + "".join(f"- {{description: d{number}, depends_on: [99]}}\n" for number in range(200))
-    told = intake.read(text)
-    assert len(told) == 52
-    assert told[1] == "tasks.yaml:2:21: depends_on: there is no task 99"
-    assert told[-1].endswith(": and 150 more")
+    messages = intake.read(text)
+    assert len(messages) == 52
+    assert messages[1] == "tasks.yaml:2:21: depends_on: there is no task 99"
+    assert messages[-1].endswith(": and 150 more")
 
 
 def test_identical_entries_are_told_to_their_author(intake: Intake) -> None:
@@ -216,17 +216,17 @@ def test_a_thousand_entries_share_their_commits(intake: Intake) -> None:
 
 
 def test_a_saved_file_reaches_the_queue_and_a_broken_one_the_log(intake: Intake, tmp_path: Path) -> None:
-    path, told = tmp_path / "tasks.yaml", queue.Queue[Event]()
+    path, events = tmp_path / "tasks.yaml", queue.Queue[Event]()
     crashes: list[Exception] = []
-    inbox = Inbox(intake.queue, told.put)
+    inbox = Inbox(intake.queue, events.put)
     watcher = Watcher(path, inbox.take, inbox.refuse, crashes.append)
     watcher.start()
-    assert told.get(timeout=5).message == "tasks.yaml: 0 new of 0 entries"
+    assert events.get(timeout=5).message == "tasks.yaml: 0 new of 0 entries"
     path.write_text(TWO)
-    assert told.get(timeout=5).message == "tasks.yaml: 2 new of 2 entries"
+    assert events.get(timeout=5).message == "tasks.yaml: 2 new of 2 entries"
     path.write_text("tasks:\n- description: c\n  priority: high\n")
-    assert told.get(timeout=5).message == "tasks.yaml: 0 new of 1 entry"
-    event = told.get(timeout=5)
+    assert events.get(timeout=5).message == "tasks.yaml: 0 new of 1 entry"
+    event = events.get(timeout=5)
     assert (event.kind, event.data["line"], event.data["column"]) == (Kind.INBOX_REJECTED, 3, 3)
     assert event.message == "tasks.yaml:3:3: priority: Input should be a valid integer"
     watcher.stop()
@@ -235,7 +235,7 @@ def test_a_saved_file_reaches_the_queue_and_a_broken_one_the_log(intake: Intake,
 
 
 def test_a_full_disk_is_tried_again_until_there_is_room(intake: Intake, tmp_path: Path) -> None:
-    path, told = tmp_path / "tasks.yaml", queue.Queue[Event]()
+    path, events = tmp_path / "tasks.yaml", queue.Queue[Event]()
     crashes: list[Exception] = []
     path.write_text("tasks: [a]")
     full = [StoreFull("no space"), StoreFull("no space")]
@@ -246,10 +246,10 @@ def test_a_full_disk_is_tried_again_until_there_is_room(intake: Intake, tmp_path
                 raise full.pop()
             return super().submit(spec, instead_of=instead_of)
 
-    inbox = Inbox(Queue(intake.db, intake.log), told.put)
+    inbox = Inbox(Queue(intake.db, intake.log), events.put)
     watcher = Watcher(path, inbox.take, inbox.refuse, crashes.append, look_s=0.05)
     watcher.start()
-    assert told.get(timeout=5).message == "tasks.yaml: 1 new of 1 entry"
+    assert events.get(timeout=5).message == "tasks.yaml: 1 new of 1 entry"
     watcher.stop()
     assert crashes == []
 
@@ -262,7 +262,7 @@ def test_the_neighbours_of_a_bad_entry_are_queued_and_it_is_once_it_is_mended(in
     assert intake.read(MIXED) == ["tasks.yaml: 2 new of 3 entries", fault]
     assert intake.tasks() == ["a", "c"]
     assert intake.inbox.notices() == (f"{fault} (the entry waits until this is mended)",)
-    intake.inbox = Inbox(intake.queue, intake.told.append)  # as after a restart
+    intake.inbox = Inbox(intake.queue, intake.events.append)  # as after a restart
     assert intake.read(MIXED) == ["tasks.yaml: 0 new of 3 entries", fault]
     assert intake.read(MIXED.replace("high", "2")) == ["tasks.yaml: 1 new of 3 entries"]
     assert intake.tasks() == ["a", "c", "b"]
@@ -294,16 +294,16 @@ def test_of_many_faults_the_status_tells_a_few(intake: Intake) -> None:
 
 
 def test_what_the_queue_refused_is_tried_again_when_it_was_mended_elsewhere(intake: Intake, tmp_path: Path) -> None:
-    path, told, repo = tmp_path / "tasks.yaml", queue.Queue[Event](), tmp_path / "shop"
+    path, events, repo = tmp_path / "tasks.yaml", queue.Queue[Event](), tmp_path / "shop"
     intake.queue.check_new = machine_check(load_settings(home=tmp_path))
     path.write_text(f"tasks:\n- a\n- {{description: b, repo: {repo}}}\n")
-    inbox, crashes = Inbox(intake.queue, told.put), list[Exception]()
+    inbox, crashes = Inbox(intake.queue, events.put), list[Exception]()
     watcher = Watcher(path, inbox.take, inbox.refuse, crashes.append, look_s=0.05)
     watcher.start()
-    assert told.get(timeout=5).message == "tasks.yaml: 1 new of 2 entries"
-    assert told.get(timeout=5).message == f"tasks.yaml:3:20: repo: there is no folder {repo}"
+    assert events.get(timeout=5).message == "tasks.yaml: 1 new of 2 entries"
+    assert events.get(timeout=5).message == f"tasks.yaml:3:20: repo: there is no folder {repo}"
     make_repo(repo)
-    while (event := told.get(timeout=10)).kind is not Kind.INBOX_READ:
+    while (event := events.get(timeout=10)).kind is not Kind.INBOX_READ:
         assert event.kind is Kind.INBOX_REJECTED
     assert event.message == "tasks.yaml: 1 new of 2 entries"
     watcher.stop()
@@ -311,11 +311,11 @@ def test_what_the_queue_refused_is_tried_again_when_it_was_mended_elsewhere(inta
 
 
 def test_what_holds_entries_up_is_kept_whenever_it_changes(tmp_path: Path) -> None:
-    kept = list[tuple[str, ...]]()
+    notices = list[tuple[str, ...]]()
     with Database(tmp_path / "db.sqlite") as db:
         log = EventLog(db)
-        inbox = Inbox(QueueManager(db, log), list[Event]().append, keep=lambda told, _: kept.append(told))
+        inbox = Inbox(QueueManager(db, log), list[Event]().append, keep=lambda messages, _: notices.append(messages))
         for text in ("tasks: [a]", "tasks: [a]", "tasks: [a, {priority: 2}]", "tasks: [a]"):
             inbox.take(read_tasks(text))
-    assert [len(each) for each in kept] == [0, 1, 0], "what an earlier daemon kept is replaced as well"
-    assert kept[1][0].startswith("tasks.yaml:1:")
+    assert [len(each) for each in notices] == [0, 1, 0], "what an earlier daemon kept is replaced as well"
+    assert notices[1][0].startswith("tasks.yaml:1:")

@@ -17,11 +17,11 @@ from nightshift.queue.intake.tasks_file import MAX_BYTES, Entry, content_key, lo
 
 def faults_of(text: str | bytes) -> list[str]:
     try:
-        found = (read_tasks(text) if isinstance(text, str) else load_bytes(text)).faults
+        faults = (read_tasks(text) if isinstance(text, str) else load_bytes(text)).faults
     except BrokenFile as broken:
-        found = broken.faults
-    assert found
-    return [str(fault) for fault in found]
+        faults = broken.faults
+    assert faults
+    return [str(fault) for fault in faults]
 
 
 def only(text: str) -> Entry:
@@ -176,7 +176,7 @@ def test_a_fault_names_its_line_and_column(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "place"),
+    ("entry", "position"),
     [
         ("Fix issue #42 in the parser", "2:5"),
         ("#42 is not mended yet", "2:4"),
@@ -201,10 +201,10 @@ def test_a_fault_names_its_line_and_column(text: str, expected: str) -> None:
         ("{description: a, key: no}", "2:22"),
     ],
 )
-def test_a_text_that_yaml_reads_otherwise_is_a_fault_that_asks_for_quotes(entry: str, place: str) -> None:
-    told = faults_of(f"tasks:\n  - {entry}\n")
-    assert [fault.partition(": ")[0] for fault in told] == [place]
-    assert "in quotes" in told[0]
+def test_a_text_that_yaml_reads_otherwise_is_a_fault_that_asks_for_quotes(entry: str, position: str) -> None:
+    faults = faults_of(f"tasks:\n  - {entry}\n")
+    assert [fault.partition(": ")[0] for fault in faults] == [position]
+    assert "in quotes" in faults[0]
 
 
 def test_other_comments_behind_a_text_are_told() -> None:
@@ -281,13 +281,13 @@ def test_deep_nesting_is_refused_without_deep_recursion() -> None:
 
 def test_of_many_faults_the_first_are_named_and_the_others_counted(tmp_path: Path) -> None:
     text = "tasks:\n" + "".join(f"- {{description: x, k{number}: 1}}\n" for number in range(5000))
-    found = faults_of(text)
-    assert (found[0], found[49], found[50]) == (found[0], found[49], "52:20: and 4,950 more")
-    assert found[0].startswith("2:20: k0: unknown field; known are description,")
-    assert found[49].startswith("51:20: k49: unknown field")
-    assert len(found) == 51
+    faults = faults_of(text)
+    assert (faults[0], faults[49], faults[50]) == (faults[0], faults[49], "52:20: and 4,950 more")
+    assert faults[0].startswith("2:20: k0: unknown field; known are description,")
+    assert faults[49].startswith("51:20: k49: unknown field")
+    assert len(faults) == 51
     (tmp_path / "tasks.yaml").write_text(text)
-    assert [str(fault) for fault in load_file(tmp_path / "tasks.yaml").faults] == found
+    assert [str(fault) for fault in load_file(tmp_path / "tasks.yaml").faults] == faults
 
 
 def test_long_keys_are_told_cut() -> None:
@@ -394,9 +394,9 @@ def test_what_yaml_writes_is_what_is_read(metadata: dict[str, object]) -> None:
 
 
 def test_a_language_that_was_chosen_is_no_part_of_the_key_and_one_that_was_said_is() -> None:
-    chosen, said, python = (
+    chosen, stated, python = (
         only(f"tasks:\n  - description: Mend app.js\n{more}").spec
         for more in ("", "    language: javascript\n", "    language: python\n")
     )
-    assert (chosen.language, said.language, python.language) == ("javascript", "javascript", "python")
-    assert chosen.key == python.key != said.key
+    assert (chosen.language, stated.language, python.language) == ("javascript", "javascript", "python")
+    assert chosen.key == python.key != stated.key

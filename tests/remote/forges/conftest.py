@@ -43,7 +43,7 @@ class Rig:
     clients: list[Client]
     connection: Connection
     services: Services
-    told: list[Event] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
 
     @property
     def world(self) -> World:
@@ -90,21 +90,21 @@ async def rig(kind: str, tmp_path: Path) -> AsyncIterator[Rig]:
     git(tmp_path, "init", "-q", "--bare", "-b", "main", str(remote))
     git(repo, "remote", "add", "origin", str(remote))
     git(repo, "push", "-q", "origin", "main")
-    told: list[Event] = []
+    events: list[Event] = []
     with (
         open_store(tmp_path / "db.sqlite", secrets=(TOKEN,)) as store,
         ForgeServer(APIS[kind](World(remote=remote))) as server,
     ):
-        manager = manager_of(tmp_path, store, told.append)
+        manager = manager_of(tmp_path, store, events.append)
         connection = Connection(kind=kind, site=server.site, project="octo/hello", repo=str(repo), token=TOKEN)
         forge, client = open_forge(connection, store.clock)
-        services = services_of(store, manager, told.append)
-        made = Rig(
+        services = services_of(store, manager, events.append)
+        new_rig = Rig(
             kind=kind, server=server, store=store, manager=manager, repo=repo,
             sync=Sync(connection, forge, services), clients=[client], connection=connection, services=services,
-            told=told,
+            events=events,
         )  # fmt: skip
-        yield made
-        for each in made.clients:
+        yield new_rig
+        for each in new_rig.clients:
             await each.aclose()
         manager.close()

@@ -33,9 +33,9 @@ async def test_it_is_left_alone_for_as_long_as_it_asks(
     rig.world.issue("Mend the answer")
     rig.server.fail_next(status, headers, body)
     await rig.sync.look()
-    now, told = rig.store.clock(), rig.sync.status()
-    assert told.fault
-    assert told.rests_until == now + timedelta(seconds=rest_s)
+    now, sync_status = rig.store.clock(), rig.sync.status()
+    assert sync_status.fault
+    assert sync_status.rests_until == now + timedelta(seconds=rest_s)
     asked = len(rig.server.seen)
     await rig.sync.look()
     assert len(rig.server.seen) == asked, "it was asked while it rests"
@@ -55,7 +55,7 @@ async def test_one_that_stays_away_is_asked_less_and_less_and_reported_once(rig:
         rests.append((until - rig.store.clock()).total_seconds())
         rig.store.clock.advance(rests[-1] + 1)
     assert rests == [30, 60, 120, 240, 480, 960, 1800, 1800, 1800]
-    assert sum(event.kind == "forge_failed" for event in rig.told) == 1
+    assert sum(event.kind == "forge_failed" for event in rig.events) == 1
 
 
 async def test_a_limit_in_the_midst_of_a_look_loses_nothing(rig: Rig) -> None:
@@ -82,8 +82,8 @@ async def test_an_issue_that_takes_no_comments_keeps_none_of_the_others_back(rig
     first, second = rig.world.issue("Locked"), rig.world.issue("Open")
     rig.server.fail_next(403, body={"message": "Unable to create comment because issue is locked."}, only="POST")
     await rig.sync.look()
-    found = [len(rig.comments(rig.world.issues[number])) for number in (first, second)]
-    assert sorted(found) == [0, 1]
+    counts = [len(rig.comments(rig.world.issues[number])) for number in (first, second)]
+    assert sorted(counts) == [0, 1]
     assert "locked" in rig.sync.status().notes[0]
     asked = len(rig.server.writes)
     await rig.sync.look()

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from nightshift.core.errors import ConfigError
 from nightshift.remote.forges import labels
 from nightshift.remote.forges.connections import KINDS, Connection, connections, open_forge
-from nightshift.remote.forges.specs import MAX_KEY_CHARS, key, line, plain
+from nightshift.remote.forges.specs import MAX_KEY_CHARS, clean_text, key, line
 from nightshift.remote.forges.texts import fence, marker, span, title
 from tests.support.store import HandClock
 
 
-def one(address: str, kinds: dict[str, str] | None = None, repo: str = "/home/olga/hello") -> Connection:
-    (found,) = connections({address: repo}, kinds or {}, lambda kind, host: f"{kind}@{host}")
-    return found
+def parse_connection(address: str, kinds: dict[str, str] | None = None, repo: str = "/home/olga/hello") -> Connection:
+    (connection,) = connections({address: repo}, kinds or {}, lambda kind, host: f"{kind}@{host}")
+    return connection
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ def one(address: str, kinds: dict[str, str] | None = None, repo: str = "/home/ol
 def test_an_address_says_where_and_what(
     address: str, kinds: dict[str, str], kind: str, site: str, project: str, id_: str
 ) -> None:
-    found = one(address, kinds)
-    assert (found.kind, found.site, found.project, found.id) == (kind, site, project, id_)
-    assert found.token == f"{kind}@{site.partition('://')[2].partition('/')[0]}"
-    assert found.token not in repr(found)
+    connection = parse_connection(address, kinds)
+    assert (connection.kind, connection.site, connection.project, connection.id) == (kind, site, project, id_)
+    assert connection.token == f"{kind}@{site.partition('://')[2].partition('/')[0]}"
+    assert connection.token not in repr(connection)
 
 
 @pytest.mark.parametrize(
@@ -61,22 +61,22 @@ def test_what_is_wrong_with_a_connection_is_told_with_the_mend(
     address: str, kinds: dict[str, str], repo: str, says: str
 ) -> None:
     with pytest.raises(ConfigError, match="forges: ") as caught:
-        one(address, kinds, repo)
+        parse_connection(address, kinds, repo)
     assert says in caught.value.faults[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_has_its_class(kind: str) -> None:
-    forge, _ = open_forge(one("https://git.lan/octo/hello", {"git.lan": kind}), HandClock())
+    forge, _ = open_forge(parse_connection("https://git.lan/octo/hello", {"git.lan": kind}), HandClock())
     assert forge
 
 
 def test_keys_of_long_paths_stay_apart_and_short_enough() -> None:
     path = "/".join(["group" * 10] * 5)
-    found = one(f"https://gitlab.com/{path}")
-    made = {key(found, number) for number in range(50)}
-    assert len(made) == 50
-    assert max(map(len, made)) <= MAX_KEY_CHARS
+    connection = parse_connection(f"https://gitlab.com/{path}")
+    keys = {key(connection, number) for number in range(50)}
+    assert len(keys) == 50
+    assert max(map(len, keys)) <= MAX_KEY_CHARS
 
 
 @given(st.text(), st.text())
@@ -99,4 +99,4 @@ def test_texts_of_others_stay_inside_of_what_shows_them(text: str) -> None:
     assert marker(text).count("-->") == 1
     assert "@\u200b" in title("@all", mask)
     assert all(char.isprintable() for char in line(text))
-    assert "<!--" not in plain(f"a<!--{text}-->b").replace(text, "")
+    assert "<!--" not in clean_text(f"a<!--{text}-->b").replace(text, "")

@@ -19,10 +19,10 @@ from tests.support.forges.world import World
 
 @pytest.mark.parametrize("name", ["github", "gitea", "forgejo"])
 def test_each_excerpt_names_its_origin_its_version_and_its_licence(name: str) -> None:
-    found = publish(name)
-    assert any(char.isdigit() for char in found["origin"])
-    assert found["licence"].startswith(("MIT", "The MIT"))
-    assert found["made_by"] == "scripts/forge_schemas.py"
+    excerpt = publish(name)
+    assert any(char.isdigit() for char in excerpt["origin"])
+    assert excerpt["licence"].startswith(("MIT", "The MIT"))
+    assert excerpt["made_by"] == "scripts/forge_schemas.py"
 
 
 def first(description: Description, method: str, ending: str) -> Any:
@@ -31,9 +31,9 @@ def first(description: Description, method: str, ending: str) -> Any:
 
 def test_what_is_read_of_answers_are_fields_that_the_description_knows(kind: str) -> None:
     read = set(re.findall(r"""(?:\["|get\(")(\w+)"(?:\]|\))""", inspect.getsource(import_module(module_of(kind)))))
-    known = {name for each in properties(APIS[kind](World()).description.excerpt) for name in each}
+    field_names = {name for each in properties(APIS[kind](World()).description.excerpt) for name in each}
     assert len(read) > 20
-    assert read <= known
+    assert read <= field_names
 
 
 def module_of(kind: str) -> str:
@@ -53,36 +53,36 @@ def properties(schema: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def test_a_request_that_the_description_does_not_know_is_noticed(kind: str) -> None:
-    found = APIS[kind](World()).description
-    issues = first(found, "GET", "/issues")
-    pulls = first(found, "POST", "/merge_requests" if kind == "gitlab" else "/pulls")
+    description = APIS[kind](World()).description
+    issues = first(description, "GET", "/issues")
+    pulls = first(description, "POST", "/merge_requests" if kind == "gitlab" else "/pulls")
     branches = ("source_branch", "target_branch") if kind == "gitlab" else ("head", "base")
     body = {**dict.fromkeys(branches, "x"), "title": "t", "description" if kind == "gitlab" else "body": "x"}
-    found.check_request(pulls, {}, body)
+    description.check_request(pulls, {}, body)
     with pytest.raises(AssertionError, match="has no GET /nothing"):
-        found.operation("GET", "/nothing")
+        description.operation("GET", "/nothing")
     with pytest.raises(AssertionError, match="knows no parameter labls"):
-        found.check_request(issues, {"labls": "x"}, None)
+        description.check_request(issues, {"labls": "x"}, None)
     with pytest.raises(ValidationError):
-        found.check_request(issues, {"state": "ajar"}, None)
+        description.check_request(issues, {"state": "ajar"}, None)
     with pytest.raises(AssertionError, match="body"):
-        found.check_request(issues, {}, {})
+        description.check_request(issues, {}, {})
     for wrong in ({**body, "titel": "t"}, {**body, "title": 5}):
         with pytest.raises(ValidationError):
-            found.check_request(pulls, {}, wrong)
+            description.check_request(pulls, {}, wrong)
 
 
 def test_an_answer_that_the_description_does_not_know_is_noticed(kind: str) -> None:
-    found = APIS[kind](World()).description
-    comments = first(found, "POST", "/notes" if kind == "gitlab" else "/comments")
+    description = APIS[kind](World()).description
+    comments = first(description, "POST", "/notes" if kind == "gitlab" else "/comments")
     right = {"id": 1, "body": "x"} | ({"noteable_type": "Issue"} if kind == "gitlab" else {})
-    whole = found.answer(comments, 201, right)
-    assert {**whole, **right} == whole
+    answer = description.answer(comments, 201, right)
+    assert {**answer, **right} == answer
     for wrong in ({**right, "boddy": "x"}, {**right, "id": "1"}, {**right, "body": None}, [right]):
         with pytest.raises(ValidationError):
-            found.answer(comments, 201, wrong)
+            description.answer(comments, 201, wrong)
     with pytest.raises(AssertionError, match="does not answer"):
-        found.answer(comments, 302, right)
+        description.answer(comments, 302, right)
 
 
 async def test_a_server_that_disagrees_with_its_description_fails_the_test(rig: Rig) -> None:

@@ -115,13 +115,13 @@ async def test_a_comment_on_the_issue_is_said_to_the_open_task_once_and_again_wh
     for _ in range(2):
         await rig.sync.look()
         rig.begin_again()
-    (said,) = rig.store.queue.said(task.id)
-    assert said.text.startswith("use capitals\n\n(Comment i")
-    assert said.text.endswith(f"on issue #{number} of octo/hello, by mia.)")
+    (message,) = rig.store.queue.list_messages(task.id)
+    assert message.text.startswith("use capitals\n\n(Comment i")
+    assert message.text.endswith(f"on issue #{number} of octo/hello, by mia.)")
     assert "passed on to it: 1." in rig.comments(issue)[0].text
     note.text = "/nightshift use small letters"
     await rig.sync.look()
-    assert [each.text.partition("\n")[0] for each in rig.store.queue.said(task.id)] == [
+    assert [each.text.partition("\n")[0] for each in rig.store.queue.list_messages(task.id)] == [
         "use capitals",
         "use small letters",
     ]
@@ -142,7 +142,7 @@ async def test_a_failed_task_is_tried_again_with_a_comment_that_comes_later(rig:
     (task,) = rig.tasks()
     assert task.status is Status.QUEUED
     assert task.spec.description.count("the word right") == 1
-    assert [each.text.partition("\n")[0] for each in rig.store.queue.said(task.id)] == ["in small letters"]
+    assert [each.text.partition("\n")[0] for each in rig.store.queue.list_messages(task.id)] == ["in small letters"]
 
 
 async def test_a_comment_when_all_is_over_is_answered(rig: Rig) -> None:
@@ -184,8 +184,8 @@ async def test_where_nothing_can_be_fetched_the_task_starts_from_what_is_here_an
     await rig.sync.look()
     (task,) = rig.tasks()
     assert task.spec.base == "main"
-    (told,) = rig.sync.status().notes
-    assert told.startswith("fetch: ")
+    (note,) = rig.sync.status().notes
+    assert note.startswith("fetch: ")
 
 
 async def test_a_branch_that_is_here_alone_is_not_asked_for_elsewhere(rig: Rig) -> None:
@@ -234,8 +234,8 @@ async def test_a_task_that_has_begun_goes_on_when_its_issue_is_closed(rig: Rig) 
     running = await rig.claimed()
     rig.world.issues[number].state = "closed"
     await rig.sync.look()
-    found = rig.store.queue.get(running.id)
-    assert (found.status, found.cancel_requested) == (Status.RUNNING, False)
+    task = rig.store.queue.get(running.id)
+    assert (task.status, task.cancel_requested) == (Status.RUNNING, False)
     await rig.finish(running, ending=Ending.COMMITTED)
     await rig.sync.look()
     assert not rig.world.pulls
@@ -327,6 +327,6 @@ async def test_the_token_is_in_no_event_and_no_status(rig: Rig) -> None:
     rig.world.issue("Mend the answer")
     rig.server.fail_next(403, body={"message": f"bad token {rig.server.token}"})
     await rig.sync.look()
-    shown = f"{rig.sync.status()} {rig.connection} {rig.told}"
+    shown = f"{rig.sync.status()} {rig.connection} {rig.events}"
     assert rig.sync.status().fault
     assert rig.server.token not in shown

@@ -102,17 +102,17 @@ class Way:
         world = self.server.world
         with open_store(self.home.folder / "db.sqlite") as store:
             tasks = store.queue.find()[::-1]
-            (kept,) = store.state.get(f"forge:{self.home.connection.id}")["issues"].values()
+            (record,) = store.state.get(f"forge:{self.home.connection.id}")["issues"].values()
         assert [task.status for task in tasks] == [Status.DONE] * 3
         assert len({task.spec.key for task in tasks}) == 3
         assert list(world.pulls.values()) == [pull]
         assert pull.draft
-        (said,) = [note.text for note in issue.notes if note.author == BOT]
-        (told,) = [note.text for note in pull.notes if note.author == BOT]
-        assert "was merged" in said
-        assert told.count("is done.") == 2
-        assert [each["pushed"] for each in kept["followups"]] == [task.commit for task in tasks[1:]]
-        assert kept["pull"]["state"] == "merged"
+        (issue_note,) = [note.text for note in issue.notes if note.author == BOT]
+        (pull_note,) = [note.text for note in pull.notes if note.author == BOT]
+        assert "was merged" in issue_note
+        assert pull_note.count("is done.") == 2
+        assert [each["pushed"] for each in record["followups"]] == [task.commit for task in tasks[1:]]
+        assert record["pull"]["state"] == "merged"
         assert world.head(pull.branch) == tasks[-1].commit
         assert git(self.repo, "rev-list", "--count", f"main..{pull.branch}") == "3"
 

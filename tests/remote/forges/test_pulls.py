@@ -108,8 +108,8 @@ async def test_a_comment_that_is_edited_or_deleted_before_its_task_begins_is_fol
     assert task.spec.description.startswith("two")
     pull.notes.remove(note)
     await rig.sync.look()
-    found = rig.store.queue.get(task.id)
-    assert (found.status, found.reason) == (Status.CANCELLED, UNSAID)
+    stored_task = rig.store.queue.get(task.id)
+    assert (stored_task.status, stored_task.reason) == (Status.CANCELLED, UNSAID)
     pull.notes.append(note)
     await rig.sync.look()
     assert rig.store.queue.get(task.id).status is Status.QUEUED
@@ -136,8 +136,8 @@ async def test_a_comment_on_the_issue_after_its_work_was_proposed_is_a_follow_up
     assert rig.store.queue.get(followup.id).status is Status.QUEUED
     issue.notes.remove(note)
     await rig.sync.look()
-    found = rig.store.queue.get(followup.id)
-    assert (found.status, found.reason) == (Status.CANCELLED, UNSAID)
+    stored_task = rig.store.queue.get(followup.id)
+    assert (stored_task.status, stored_task.reason) == (Status.CANCELLED, UNSAID)
 
 
 async def test_failed_checks_of_our_commit_become_one_task_when_all_have_ended(rig: Rig) -> None:
@@ -213,9 +213,9 @@ async def test_a_push_that_fails_is_told_and_tried_again_later(rig: Rig) -> None
     await rig.sync.tell()
     await rig.sync.tell()
     assert not rig.world.pulls
-    (told,) = rig.sync.status().notes
-    assert told.startswith("push of #1: ")
-    assert sum(event.kind == "push_failed" for event in rig.told) == 1
+    (note,) = rig.sync.status().notes
+    assert note.startswith("push of #1: ")
+    assert sum(event.kind == "push_failed" for event in rig.events) == 1
     git(rig.repo, "remote", "set-url", "origin", str(rig.world.remote))
     rig.store.clock.advance(3600)
     await rig.sync.tell()

@@ -33,9 +33,9 @@ def spent(database: SharedDatabase) -> float:
 
 
 def ledger(shared: HubBudget) -> BudgetLedger:
-    made = BudgetLedger(SpendingLimits(), lambda: datetime.now(UTC), lambda _: Spent())
-    made.shared = shared
-    return made
+    new_ledger = BudgetLedger(SpendingLimits(), lambda: datetime.now(UTC), lambda _: Spent())
+    new_ledger.shared = shared
+    return new_ledger
 
 
 async def call(of: BudgetLedger, tokens_out: int) -> int:
@@ -62,7 +62,7 @@ def test_no_race_of_nodes_spends_more_than_the_day_has(database: SharedDatabase)
         return asyncio.run(budgets[at % 4].reserve(1010, 1.0)).reservation
 
     with ThreadPoolExecutor(8) as pool:
-        got = [one for one in pool.map(reserved, range(40)) if one is not None]
+        got = [amount for amount in pool.map(reserved, range(40)) if amount is not None]
     assert len(got) == 3
 
 
@@ -81,9 +81,9 @@ def test_a_reply_is_cut_to_what_is_left_and_then_the_day_is_over_for_all(databas
 
 def test_a_call_that_costs_less_gives_the_rest_back(database: SharedDatabase) -> None:
     shared_schema.set_option(database, "total_cost_usd", "1.2")
-    one = ledger(node(database, "a"))
+    own_ledger = ledger(node(database, "a"))
     for _ in range(3):
-        assert asyncio.run(call(one, 100)) == 100
+        assert asyncio.run(call(own_ledger, 100)) == 100
     assert spent(database) == pytest.approx(0.3)
 
 

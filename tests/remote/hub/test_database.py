@@ -137,9 +137,9 @@ def test_a_wrong_password_is_refused_and_the_right_one_may_have_any_letters(tmp_
         with_right = SharedDatabase(asked.format(quote(right, safe="")))
         assert with_right.rows("SELECT current_user AS name") == [{"name": "guest"}]
         with_right.close()
-        said = trouble(asked.format(PASSWORD))
-        assert "authentication failed" in said
-        assert PASSWORD not in said
+        message = trouble(asked.format(PASSWORD))
+        assert "authentication failed" in message
+        assert PASSWORD not in message
         assert PASSWORD not in (server.folder / "log").read_text()
 
 

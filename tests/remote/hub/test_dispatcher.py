@@ -68,8 +68,8 @@ def test_a_task_ends_on_another_node_and_its_own_learns_of_it(make_node: MakeNod
     task = other.take()
     assert (task.spec.description, task.spec.priority, task.hub_id) == ("one", 5, first.number(number))
     until(lambda: queue.get(task.hub_id or 0).status is Status.RUNNING)
-    told = queue.get(task.hub_id or 0)
-    assert (told.node, told.node_task, told.origin, told.origin_task) == ("b", task.id, "a", number)
+    hub_task = queue.get(task.hub_id or 0)
+    assert (hub_task.node, hub_task.node_task, hub_task.origin, hub_task.origin_task) == ("b", task.id, "a", number)
     end(other, task, Ending.GAVE_UP)
     ended = until_stands(first, number, Status.FAILED)
     assert (ended.ending, ended.reason.startswith("on b")) == (Ending.GAVE_UP, True)
@@ -77,59 +77,59 @@ def test_a_task_ends_on_another_node_and_its_own_learns_of_it(make_node: MakeNod
 
 def test_new_words_reach_the_hub_while_a_task_waits_there(make_node: MakeNode, queue: HubQueue) -> None:
     first, other = make_node("a"), make_node("b")
-    one = first.submit("one")
+    task_id = first.submit("one")
     at = utc_now() + timedelta(hours=1)
-    first.queue.revise(one, TaskSpec(description="two", priority=7, needs=("gpu",), not_before=at)).result()
+    first.queue.revise(task_id, TaskSpec(description="two", priority=7, needs=("gpu",), not_before=at)).result()
     first.turn()
-    until(lambda: queue.get(first.number(one)).status is Status.SCHEDULED)
-    told = queue.get(first.number(one))
-    assert (told.title, told.priority, told.needs) == ("two", 7, ("gpu",))
-    first.queue.revise(one, TaskSpec(description="three")).result()
+    until(lambda: queue.get(first.number(task_id)).status is Status.SCHEDULED)
+    hub_task = queue.get(first.number(task_id))
+    assert (hub_task.title, hub_task.priority, hub_task.needs) == ("two", 7, ("gpu",))
+    first.queue.revise(task_id, TaskSpec(description="three")).result()
     first.turn()
     assert other.take().spec.description == "three"
 
 
 def test_what_another_node_works_on_keeps_its_words_and_its_owner_is_told(make_node: MakeNode, queue: HubQueue) -> None:
     first, other = make_node("a"), make_node("b")
-    one = first.submit("one")
+    task_id = first.submit("one")
     other.take()
-    first.queue.revise(one, TaskSpec(description="two")).result()
+    first.queue.revise(task_id, TaskSpec(description="two")).result()
     first.turn()
-    assert first.queue.get(one).spec.description == "one"
-    assert queue.get(first.number(one)).title == "one"
-    until(lambda: "the new words were not taken" in first.said())
+    assert first.queue.get(task_id).spec.description == "one"
+    assert queue.get(first.number(task_id)).title == "one"
+    until(lambda: "the new words were not taken" in first.read_messages())
 
 
 def test_words_that_were_said_on_another_node_hold_where_the_task_came_from(make_node: MakeNode) -> None:
     first, other = make_node("a"), make_node("b")
-    one = first.submit("one", key="k")
+    task_id = first.submit("one", key="k")
     task = other.take()
     end(other, task, Ending.GAVE_UP)
     other.queue.retry(task.id, Amendment(note="two")).result()
     other.turn()
     mine = first.take()
-    assert (mine.id, mine.spec.key, mine.spec.description.endswith("two")) == (one, "k", True)
+    assert (mine.id, mine.spec.key, mine.spec.description.endswith("two")) == (task_id, "k", True)
 
 
 def test_what_the_hub_could_not_give_to_others_is_refused_at_once(make_node: MakeNode) -> None:
     node = make_node("a")
-    one = node.submit("one")
+    task_id = node.submit("one")
     with pytest.raises(InvalidTask, match="only this machine can do"):
-        node.queue.revise(one, TaskSpec(description="two", mcp=("a.b",))).result()
-    assert node.queue.get(one).spec.description == "one"
+        node.queue.revise(task_id, TaskSpec(description="two", mcp=("a.b",))).result()
+    assert node.queue.get(task_id).spec.description == "one"
 
 
 def test_a_task_is_cancelled_from_any_node_and_tried_again(make_node: MakeNode, queue: HubQueue) -> None:
     first, other = make_node("a"), make_node("b")
-    one = first.submit("one")
-    assert queue.cancel(first.number(one)) is Status.CANCELLED
-    assert until_stands(first, one, Status.CANCELLED).ending is Ending.USER
+    task_id = first.submit("one")
+    assert queue.cancel(first.number(task_id)) is Status.CANCELLED
+    assert until_stands(first, task_id, Status.CANCELLED).ending is Ending.USER
     with pytest.raises(IllegalMove):
-        queue.cancel(first.number(one))
-    assert queue.retry(first.number(one)) is Status.QUEUED
-    until_stands(first, one, Status.SHARED)
+        queue.cancel(first.number(task_id))
+    assert queue.retry(first.number(task_id)) is Status.QUEUED
+    until_stands(first, task_id, Status.SHARED)
     task = other.take()
-    first.queue.cancel(one).result()
+    first.queue.cancel(task_id).result()
     first.turn()
 
     def is_asked() -> bool:
@@ -138,7 +138,7 @@ def test_a_task_is_cancelled_from_any_node_and_tried_again(make_node: MakeNode, 
 
     until(is_asked)
     end(other, task, Ending.USER)
-    until_stands(first, one, Status.CANCELLED)
+    until_stands(first, task_id, Status.CANCELLED)
     assert [each.id for each in queue.find(Status.CANCELLED)] == [task.hub_id]
 
 
@@ -163,17 +163,17 @@ def test_higher_steps_come_first_and_a_task_that_waits_may_change_its_own(
 
 def test_a_task_waits_for_what_it_depends_on_and_fails_with_it(make_node: MakeNode, queue: HubQueue) -> None:
     first, other = make_node("a"), make_node("b")
-    one = first.submit("one")
-    two = first.submit("two", depends_on=(one,))
-    three = first.submit("three", depends_on=(two,))
-    until(lambda: queue.get(first.number(three)).status is Status.BLOCKED)
+    needed_id = first.submit("one")
+    waiting_id = first.submit("two", depends_on=(needed_id,))
+    last_id = first.submit("three", depends_on=(waiting_id,))
+    until(lambda: queue.get(first.number(last_id)).status is Status.BLOCKED)
     task = other.take()
     assert task.spec.description == "one"
     end(other, task, Ending.COMMITTED)
     task = other.take()
     assert task.spec.description == "two"
     end(other, task, Ending.GAVE_UP)
-    assert until_stands(first, three, Status.FAILED).ending is Ending.DEPENDENCY
+    assert until_stands(first, last_id, Status.FAILED).ending is Ending.DEPENDENCY
 
 
 def test_what_a_task_asks_is_answered_from_anywhere(make_node: MakeNode, queue: HubQueue) -> None:
@@ -320,7 +320,7 @@ def test_tasks_that_the_hub_does_not_know_are_told_of_and_can_be_cancelled(
         node.queue.apply(lambda tx: tx.conn.execute("UPDATE tasks SET hub_id = 17 WHERE id = ?", (number,))).result()
         node.queue.apply(lambda tx: tx.conn.execute("DELETE FROM hub_outbox")).result()
     with hub_node(url, tmp_path, "b") as node:
-        until(lambda: "does not know 1 shared tasks" in node.said())
+        until(lambda: "does not know 1 shared tasks" in node.read_messages())
         node.queue.cancel(number).result()
         node.turn()
         assert node.queue.get(number).status is Status.CANCELLED

@@ -24,8 +24,8 @@ from tests.support.hub_node import hub_node, workspace_of_all
 LINE = "line"
 
 
-def landing(hub: HubConnection, folder: Path, name: str, said: list[str], lease_s: float = 60) -> Landing:
-    return Landing(hub, name, NodeKey(folder / name / "key"), lambda _: LINE, lease_s, said.append)
+def landing(hub: HubConnection, folder: Path, name: str, messages: list[str], lease_s: float = 60) -> Landing:
+    return Landing(hub, name, NodeKey(folder / name / "key"), lambda _: LINE, lease_s, messages.append)
 
 
 async def until_entered(way: Landing, fits: Callable[[list[Entry]], bool]) -> None:
@@ -42,20 +42,20 @@ def test_the_second_waits_offers_its_commit_and_learns_where_it_landed(
     with hub_node(url, tmp_path, "a") as first, hub_node(url, tmp_path, "b") as second:
         first.submit("one")
         first.submit("two")
-        tasks, said = [first.take(), second.take()], list[str]()
-        ways = [landing(hub, tmp_path, name, said) for name in "ab"]
-        offered, place = asyncio.Event(), first.dispatcher._repositories.git.open(None, None, 1, "x")
+        tasks, messages = [first.take(), second.take()], list[str]()
+        ways = [landing(hub, tmp_path, name, messages) for name in "ab"]
+        offered, workspace = asyncio.Event(), first.dispatcher._repositories.git.open(None, None, 1, "x")
 
         async def offer() -> tuple[str, str]:
             offered.set()
             return "c0ffee", "agent/x"
 
         async def land_second() -> Turn:
-            async with ways[1].turn(tasks[1], place, offer, "python") as turn:
+            async with ways[1].turn(tasks[1], workspace, offer, "python") as turn:
                 return turn
 
         async def land() -> tuple[Turn, Turn]:
-            async with ways[0].turn(tasks[0], place, offer, "python") as turn:
+            async with ways[0].turn(tasks[0], workspace, offer, "python") as turn:
                 assert not offered.is_set()
                 waits = asyncio.create_task(land_second())
                 await offered.wait()
@@ -72,14 +72,14 @@ def test_the_second_waits_offers_its_commit_and_learns_where_it_landed(
 
         mine, theirs = asyncio.run(land())
         assert (mine.landed, mine.others, theirs.landed) == (None, (), "feed")
-        assert said == ["task 7 of the hub is not landed here: its node has not signed the offer"]
+        assert messages == ["task 7 of the hub is not landed here: its node has not signed the offer"]
         late = replace(tasks[0], hub_fence=99)
         with pytest.raises(LeaseLost):
-            asyncio.run(_enter(ways[0], late, place))
+            asyncio.run(_enter(ways[0], late, workspace))
 
 
-async def _enter(way: Landing, task: Task, place: Workspace) -> None:
-    async with way.turn(task, place):
+async def _enter(way: Landing, task: Task, workspace: Workspace) -> None:
+    async with way.turn(task, workspace):
         pass
 
 

@@ -107,20 +107,20 @@ class Learner:
         return int(row[0])
 
     def listed(self, problem: str) -> Listed:
-        found = listing.read(self.db.reader(), "pattern", self.item(problem))
-        assert found
-        return found
+        lesson = listing.read(self.db.reader(), "pattern", self.item(problem))
+        assert lesson
+        return lesson
 
     def knows(self) -> dict[str, str]:
         """The repository of each problem."""
         lessons = map(json.loads, exchange.lines(self.db.reader(), Masker()))
-        return {one["problem"]: one["repo"] for one in lessons if one["kind"] == "pattern"}
+        return {lesson["problem"]: lesson["repo"] for lesson in lessons if lesson["kind"] == "pattern"}
 
 
 @pytest.fixture
 def nodes(database: SharedDatabase, tmp_path: Path) -> Iterator[tuple[Learner, Learner]]:
-    with two(database, tmp_path) as made:
-        yield made
+    with two(database, tmp_path) as learners:
+        yield learners
 
 
 @contextmanager
@@ -235,20 +235,20 @@ def test_nodes_judge_as_one_that_has_seen_what_all_have(
     with shared(server.ready()) as database, two(database, Path(tempfile.mkdtemp(dir=tmp_path))) as nodes:
         nodes[0].learn("shared")
         settle(*nodes)
-        for number, (place, is_shown, solved) in enumerate(ends, 1):
-            nodes[place].attempt(number, nodes[place].item("shared"), shown=is_shown, solved=solved)
+        for number, (index, is_shown, solved) in enumerate(ends, 1):
+            nodes[index].attempt(number, nodes[index].item("shared"), shown=is_shown, solved=solved)
             if number % 7 == 0:
-                nodes[place].lessons.turn()
+                nodes[index].lessons.turn()
         settle(*nodes)
         counts = {arm: [solved for _, is_shown, solved in ends if is_shown is arm] for arm in (True, False)}
         shown, without = (Share(sum(counts[arm]), len(counts[arm])) for arm in (True, False))
         for node in nodes:
-            found = node.listed("shared")
-            assert (found.shown, found.withheld) == (shown, without)
-            assert (found.times_used, found.helped) == (shown.whole, shown.part)
+            lesson = node.listed("shared")
+            assert (lesson.shown, lesson.withheld) == (shown, without)
+            assert (lesson.times_used, lesson.helped) == (shown.whole, shown.part)
             expected = standing(shown, without, without) if ends else Standing.TRUSTED
-            assert found.state == {"trusted": State.ACTIVE, "suspect": State.PROBATION}.get(expected, State.RETIRED)
-            assert found.elsewhere == sum(1 for where, _, _ in ends if nodes[where] is not node)
+            assert lesson.state == {"trusted": State.ACTIVE, "suspect": State.PROBATION}.get(expected, State.RETIRED)
+            assert lesson.elsewhere == sum(1 for where, _, _ in ends if nodes[where] is not node)
 
 
 def test_counts_told_again_or_too_late_are_counted_once(
@@ -400,4 +400,4 @@ def test_a_lesson_that_was_forgotten_is_not_kept_in_the_hub_again(
     (row,) = database.rows("SELECT key, line FROM lessons")
     database.rows("SELECT forget_lessons('a', ARRAY['lesson'], ARRAY['other'])")
     database.rows("SELECT share_lessons('b', ARRAY['other'], %s::text[])", ([row["line"]],))
-    assert "other" not in [one["key"] for one in database.rows("SELECT key FROM lessons")]
+    assert "other" not in [lesson_row["key"] for lesson_row in database.rows("SELECT key FROM lessons")]

@@ -64,15 +64,15 @@ def shared(db: Database, vectors_server: PostgresServer) -> Iterator[VectorStore
 
 @pytest.fixture(params=["local", "shared"], ids=["sqlite-vec", "pgvector"])
 def store(request: pytest.FixtureRequest, db: Database) -> VectorStore:
-    found: VectorStore = request.getfixturevalue(request.param)
-    known(db, found)
-    return found
+    vector_store: VectorStore = request.getfixturevalue(request.param)
+    add_lessons(db, vector_store)
+    return vector_store
 
 
 ITEMS = range(1, 31)
 
 
-def known(db: Database, store: VectorStore) -> None:
+def add_lessons(db: Database, store: VectorStore) -> None:
     """Thirty lessons of each kind, known here and in the hub."""
 
     def job(conn: Connection) -> None:
@@ -105,37 +105,37 @@ def stack(*vectors: Vectors) -> Vectors:
     return np.stack(vectors)
 
 
-def found(store: VectorStore, vector: Vectors, limit: int = 10, kind: LessonKind = "failure") -> list[int]:
-    return [one.item for one in store.nearest(kind, vector, limit)]
+def find_items(store: VectorStore, vector: Vectors, limit: int = 10, kind: LessonKind = "failure") -> list[int]:
+    return [match.item for match in store.nearest(kind, vector, limit)]
 
 
 def test_the_nearest_come_first_with_their_cosine(store: VectorStore) -> None:
     store.add("failure", [4, 3, 2, 1], stack(unit(1), unit(1, 1), unit(0, 1), unit(-1)))
     near = store.nearest("failure", unit(1), 10)
-    assert [(one.kind, one.item, round(one.similarity, 5)) for one in near] == [
+    assert [(match.kind, match.item, round(match.similarity, 5)) for match in near] == [
         ("failure", 4, 1.0), ("failure", 3, 0.70711), ("failure", 2, 0.0), ("failure", 1, -1.0),
     ]  # fmt: skip
-    assert found(store, unit(1), 2) == [4, 3]
+    assert find_items(store, unit(1), 2) == [4, 3]
 
 
 def test_kinds_do_not_meet(store: VectorStore) -> None:
     store.add("failure", [1], stack(unit(1)))
     store.add("pattern", [1, 2], stack(unit(0, 1), unit(1)))
-    assert (found(store, unit(1)), found(store, unit(1), kind="pattern")) == ([1], [2, 1])
+    assert (find_items(store, unit(1)), find_items(store, unit(1), kind="pattern")) == ([1], [2, 1])
 
 
 def test_of_equal_ones_the_older_come_first_also_at_the_limit(store: VectorStore) -> None:
     store.add("failure", [9, 3, 7, 1, 5, 2], stack(*[unit(1, 1)] * 5, unit(1)))
-    assert found(store, unit(1), 3) == [2, 1, 3]
+    assert find_items(store, unit(1), 3) == [2, 1, 3]
 
 
 def test_nothing_is_found_where_nothing_is(store: VectorStore) -> None:
-    assert found(store, unit(1)) == []
+    assert find_items(store, unit(1)) == []
 
 
 def test_a_text_in_which_nothing_counts_is_near_to_nothing(store: VectorStore) -> None:
     store.add("failure", [2, 1], stack(unit(1), unit(0, 1)))
-    assert [(one.item, one.similarity) for one in store.nearest("failure", np.zeros(DIMS, np.float32), 5)] == [
+    assert [(match.item, match.similarity) for match in store.nearest("failure", np.zeros(DIMS, np.float32), 5)] == [
         (1, 0.0), (2, 0.0),
     ]  # fmt: skip
 
@@ -169,12 +169,14 @@ def test_both_find_the_same_in_the_same_order(
     )
     assert answers[0] == answers[1]
     assert len(answers[0]) == min(limit, len(expected))
-    assert [-one.similarity for one in answers[0]] == pytest.approx([one for one, _ in expected[:limit]], abs=1e-6)
+    assert [-match.similarity for match in answers[0]] == pytest.approx(
+        [similarity for similarity, _ in expected[:limit]], abs=1e-6
+    )
 
 
 @pytest.fixture
 def emptied(db: Database, local: VectorStore, shared: VectorStore) -> Callable[[], Sequence[VectorStore]]:
-    known(db, shared)
+    add_lessons(db, shared)
     assert isinstance(shared, HubVectors)
 
     def empty() -> Sequence[VectorStore]:
@@ -191,48 +193,48 @@ def emptied(db: Database, local: VectorStore, shared: VectorStore) -> Callable[[
 
 
 def test_lessons_that_retired_here_take_no_place_of_others(db: Database, shared: HubVectors) -> None:
-    known(db, shared)
+    add_lessons(db, shared)
     shared.add("failure", [1, 2, 3, 4], stack(unit(1), unit(5, 1), unit(4, 1), unit(3, 1)))
     db.write(lambda conn: [rows.retire(conn, "failure", item, "owner", utc_now()) for item in (1, 2)]).result()
-    assert found(shared, unit(1), 1) == [3]
+    assert find_items(shared, unit(1), 1) == [3]
 
 
 def test_embedders_do_not_meet_in_the_hub(db: Database, shared: HubVectors) -> None:
-    known(db, shared)
+    add_lessons(db, shared)
     shared.add("failure", [1], stack(unit(1)))
     for name, dims in ((SPACE, 4), ("another", DIMS)):
         other = HubVectors(shared._hub, "a", db, name, dims)
-        assert found(other, unit(1)[:dims]) == []
+        assert find_items(other, unit(1)[:dims]) == []
 
 
 def test_the_first_vector_of_a_lesson_stays(db: Database, shared: HubVectors) -> None:
-    known(db, shared)
+    add_lessons(db, shared)
     shared.add("failure", [1], stack(unit(1)))
     shared.add("failure", [1], stack(unit(-1)))
-    assert [one.similarity for one in shared.nearest("failure", unit(1), 1)] == [1.0]
+    assert [match.similarity for match in shared.nearest("failure", unit(1), 1)] == [1.0]
 
 
 def test_a_forgotten_lesson_is_not_found(db: Database, shared: HubVectors) -> None:
-    known(db, shared)
+    add_lessons(db, shared)
     shared.add("pattern", [1, 2], stack(unit(1), unit(1)))
     shared._hub.rows("SELECT forget_lessons('a', ARRAY['lesson'], ARRAY['pattern1'])")
-    assert found(shared, unit(1), kind="pattern") == [2]
+    assert find_items(shared, unit(1), kind="pattern") == [2]
 
 
 def test_a_vector_of_another_length_is_refused(db: Database, shared: HubVectors) -> None:
-    known(db, shared)
+    add_lessons(db, shared)
     with pytest.raises(HubRefused):
         shared.add("failure", [1], np.ones((1, DIMS + 1), np.float32))
 
 
 def test_what_the_hub_lacks_is_sent_once(db: Database, local: VectorStore, shared: HubVectors) -> None:
-    known(db, shared)
+    add_lessons(db, shared)
     local.add("failure", [1, 2], stack(unit(1), unit(0, 1)))
     shared.send()
-    assert found(shared, unit(1)) == [1, 2]
+    assert find_items(shared, unit(1)) == [1, 2]
     local.add("pattern", [5], stack(unit(1)))
     shared.send()
-    assert found(shared, unit(1), kind="pattern") == [5]
+    assert find_items(shared, unit(1), kind="pattern") == [5]
     assert shared._hub.rows("SELECT count(*) AS count FROM lesson_vectors") == [{"count": 3}]
 
 
@@ -277,10 +279,10 @@ def test_a_node_may_search_and_send_and_touch_no_table(vectors_server: PostgresS
         try:
             vectors = SharedVectors(guest, "a", db).of(HashedEmbedder())
             assert vectors
-            known(db, vectors)
+            add_lessons(db, vectors)
             row = HashedEmbedder().embed(["one text"])
             vectors.add("failure", [1], row)
-            assert found(vectors, row[0]) == [1]
+            assert find_items(vectors, row[0]) == [1]
             for statement in ("SELECT * FROM lesson_vectors", "DELETE FROM lesson_tallies", "SELECT * FROM forgotten"):
                 with pytest.raises(HubRefused, match="permission denied"):
                     guest.rows(statement)
@@ -359,10 +361,10 @@ def test_a_node_asks_the_hub_until_it_has_read_its_own_lessons(db: Database) -> 
     with reading(db) as (spaces, slow):
         store = Counted()
         spaces.beside = lambda embedder: store if embedder.name == "better" else None
-        assert [one.item for one in first_asked(spaces)] == [17]
+        assert [match.item for match in first_asked(spaces)] == [17]
         until_read(spaces, slow)
         asked = store.asked
-        assert 17 not in [one.item for one in spaces.nearest({"failure": "one thing"}, 3)]
+        assert 17 not in [match.item for match in spaces.nearest({"failure": "one thing"}, 3)]
         assert (store.asked, spaces.better) == (asked, slow)
 
 
@@ -371,7 +373,7 @@ def test_a_hub_that_is_away_is_asked_once_and_the_copy_answers(db: Database) -> 
     with reading(db) as (spaces, _):
         store = Counted(fails=True)
         spaces.beside = lambda _: store
-        assert [one.item for one in first_asked(spaces)] == [1]
+        assert [match.item for match in first_asked(spaces)] == [1]
         spaces.nearest({"failure": "one thing"}, 3)
         assert store.asked == 1
 

@@ -76,8 +76,8 @@ async def open_it(server: McpServer, *tools: str, call_s: float = 20) -> AsyncIt
     servers = ServerTools(
         lambda: [server], lambda _: None, environ, lambda text: text.replace(SECRET, "***"), call_s=call_s
     )
-    async with servers.opened([f"books.{tool}" for tool in tools]) as found:
-        yield found
+    async with servers.opened([f"books.{tool}" for tool in tools]) as open_tools:
+        yield open_tools
 
 
 def call(name: str, **arguments: object) -> ToolCall:
@@ -188,10 +188,10 @@ async def test_servers_that_are_not_configured_and_missing_packages_are_told() -
         raise ExtraMissing("mcp is not installed")
 
     for servers, ensure in (([], lambda _: None), ([McpServer(name="books", command=("x",))], missing)):
-        tools = ServerTools(lambda found=servers: found, ensure, {}, str)  # type: ignore[misc]
-        async with tools.opened(["books.lookup"]) as found:
-            assert found.specs == ()
-            assert found.faults
+        tools = ServerTools(lambda configured=servers: configured, ensure, {}, str)  # type: ignore[misc]
+        async with tools.opened(["books.lookup"]) as open_tools:
+            assert open_tools.specs == ()
+            assert open_tools.faults
 
 
 async def test_a_token_goes_to_its_address(calls: Path) -> None:

@@ -37,7 +37,7 @@ def test_a_file_says_what_is_different_about_each_arm(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("- {name: a, model: q}", "backend=model"),
         ("- {name: a, model: built-in}\n- {name: a, model: o=q}", "2 arms are called a"),
@@ -48,26 +48,26 @@ def test_a_file_says_what_is_different_about_each_arm(tmp_path: Path) -> None:
         ("{", "cannot be read"),
     ],
 )
-def test_a_file_with_a_fault_is_refused_with_the_field(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_with_a_fault_is_refused_with_the_field(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "arms.yaml"
     path.write_text(text)
     with pytest.raises(BenchmarkError, match=r"arms\.yaml|backend=model|are called") as refused:
         from_file(path)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_the_settings_of_an_arm_are_sound_and_leave_no_other_model_to_help(tmp_path: Path) -> None:
     places = find_places(tmp_path)
-    for one in (arm("a", "openai", "m", tools=True, readers=True, memory=True), arm("b", "repair", "")):
-        own = settings_of(one, 3, 0.5)
+    for tested_arm in (arm("a", "openai", "m", tools=True, readers=True, memory=True), arm("b", "repair", "")):
+        own = settings_of(tested_arm, 3, 0.5)
         read = settings_at(places, own.flags).model_copy(update=dict(own.unset))
         assert (read.model_type, read.phase_models, read.repair_first_s, read.git_auto_push) == (
-            one.backend,
+            tested_arm.backend,
             {},
             0,
             False,
         )
         assert (read.recall_limit > 0, read.enable_review, read.explore) == (
-            one.memory, one.readers, "on" if one.tools else "off",
+            tested_arm.memory, tested_arm.readers, "on" if tested_arm.tools else "off",
         )  # fmt: skip
         assert (read.task_cost_usd, read.day_cost_usd) == (0.5, None)

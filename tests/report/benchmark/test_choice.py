@@ -13,46 +13,50 @@ ITEMS = items(20)
 
 def choices(solved: dict[Arm, range], **used: float) -> dict[str, str]:
     """The arm of each model."""
-    found = choose(
-        fold(REPO, ITEMS, list(solved), [r for one, n in solved.items() for r in results(one, ITEMS, n)]).arms
+    selection = choose(
+        fold(REPO, ITEMS, list(solved), [r for arm, n in solved.items() for r in results(arm, ITEMS, n)]).arms
     )
-    return {one.measured.model: one.measured.arm for one in found}
+    return {choice.measured.model: choice.measured.arm for choice in selection}
 
 
 def test_the_arm_that_surely_solves_most_is_chosen_for_each_model() -> None:
-    plain, tools = arm("plain"), arm("tools", tools=True)
+    baseline, tools = arm("plain"), arm("tools", tools=True)
     other = arm("other", model="small")
-    assert choices({plain: range(9), tools: range(15), other: range(2)}) == {
+    assert choices({baseline: range(9), tools: range(15), other: range(2)}) == {
         "cloud=coder": "tools",
         "cloud=small": "other",
     }
 
 
 def test_few_items_prove_little() -> None:
-    plain, tools = arm("plain"), arm("tools", tools=True)
+    baseline, tools = arm("plain"), arm("tools", tools=True)
     few = results(tools, ITEMS[:6], range(6))
-    many = results(plain, ITEMS, range(17))
-    (found,) = choose(fold(REPO, ITEMS, [plain, tools], [*few, *many]).arms)
-    assert found.measured.arm == "plain"
+    many = results(baseline, ITEMS, range(17))
+    (choice,) = choose(fold(REPO, ITEMS, [baseline, tools], [*few, *many]).arms)
+    assert choice.measured.arm == "plain"
     assert not choose(fold(REPO, ITEMS, [tools], few[: LEAST_ITEMS - 1]).arms)
 
 
 def test_of_equals_the_cheaper_one_is_chosen() -> None:
-    plain, tools = arm("plain"), arm("tools", tools=True)
-    found = [*results(plain, ITEMS, range(9)), *results(tools, ITEMS, range(9), cost_usd=0.05)]
-    (choice,) = choose(fold(REPO, ITEMS, [plain, tools], found).arms)
+    baseline, tools = arm("plain"), arm("tools", tools=True)
+    outcomes = [*results(baseline, ITEMS, range(9)), *results(tools, ITEMS, range(9), cost_usd=0.05)]
+    (choice,) = choose(fold(REPO, ITEMS, [baseline, tools], outcomes).arms)
     assert choice.measured.arm == "tools"
 
 
 def test_only_settings_that_were_compared_are_taken_over() -> None:
     arms = [arm("plain"), arm("edits", protocol="edit", tools=True), arm("whole", protocol="whole")]
-    found = [each for one, n in zip(arms, (3, 15, 4), strict=True) for each in results(one, ITEMS, range(n))]
-    (choice,) = choose(fold(REPO, ITEMS, arms, found).arms)
+    outcomes = [
+        each
+        for compared_arm, n in zip(arms, (3, 15, 4), strict=True)
+        for each in results(compared_arm, ITEMS, range(n))
+    ]
+    (choice,) = choose(fold(REPO, ITEMS, arms, outcomes).arms)
     measured = choice.measured
     assert (measured.protocol, measured.tools, measured.taken) == ("edit", True, (Compared.PROTOCOL, Compared.TOOLS))
     assert (measured.solved, measured.items, measured.at) == (15, 20, NEWEST)
-    assert measured.told == "edits, tools"
-    (alone,) = choose(fold(REPO, ITEMS, arms[1:2], found).arms)
+    assert measured.summary == "edits, tools"
+    (alone,) = choose(fold(REPO, ITEMS, arms[1:2], outcomes).arms)
     assert alone.measured.taken == ()
 
 

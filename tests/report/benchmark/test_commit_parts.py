@@ -36,15 +36,15 @@ def parts(before: Mapping[str, str], after: Mapping[str, str]) -> CommitParts:
 
 
 def test_a_commit_is_a_change_with_tests_and_what_these_need() -> None:
-    kept = {"kept.py": "1\n", "test_old.py": "x\n"}
-    found = parts(
-        {**kept, "a.py": "1\n", "gone.py": "1\n", "test_gone.py": "1\n"},
-        {**kept, "a.py": "2\n", "README.md": "new\n", "test_a.py": "t\n", "tests/data/x.csv": "1,2\n"},
+    common_files = {"kept.py": "1\n", "test_old.py": "x\n"}
+    commit_parts = parts(
+        {**common_files, "a.py": "1\n", "gone.py": "1\n", "test_gone.py": "1\n"},
+        {**common_files, "a.py": "2\n", "README.md": "new\n", "test_a.py": "t\n", "tests/data/x.csv": "1,2\n"},
     )
-    assert found.change == {"a.py": "2\n", "gone.py": None, "README.md": "new\n"}
-    assert found.sources == ("a.py", "gone.py")
-    assert (found.tests, found.support) == ({"test_a.py": "t\n"}, {"tests/data/x.csv": "1,2\n"})
-    assert (found.gone, found.language) == (("test_gone.py",), Language.PYTHON)
+    assert commit_parts.change == {"a.py": "2\n", "gone.py": None, "README.md": "new\n"}
+    assert commit_parts.sources == ("a.py", "gone.py")
+    assert (commit_parts.tests, commit_parts.support) == ({"test_a.py": "t\n"}, {"tests/data/x.csv": "1,2\n"})
+    assert (commit_parts.gone, commit_parts.language) == (("test_gone.py",), Language.PYTHON)
 
 
 def test_the_language_is_that_of_most_sources() -> None:

@@ -52,10 +52,10 @@ def test_a_small_commit_with_sources_and_tests_is_a_candidate() -> None:
     ],
 )
 def test_a_commit_is_dropped_by_the_first_filter_that_it_fails(commit: ChangingCommit, filter_: Filter) -> None:
-    found = look_at(REPO, commit)
-    assert isinstance(found, Dropped)
-    assert found.filter == filter_.name
-    assert found.reason
+    outcome = look_at(REPO, commit)
+    assert isinstance(outcome, Dropped)
+    assert outcome.filter == filter_.name
+    assert outcome.reason
 
 
 def test_just_as_much_as_is_allowed_is_allowed() -> None:
@@ -76,7 +76,7 @@ def test_the_account_says_of_each_filter_what_was_there_before_and_after_it(tmp_
         assert lines[Filter.MERGE] == (3, 1, 2)
         assert lines[Filter.SOURCES] == (2, 1, 1)
         assert lines[Filter.TESTS] == (1, 0, 1)
-        assert [one.commit for one in store.candidates(REPO)] == ["c1"]
+        assert [candidate.commit for candidate in store.candidates(REPO)] == ["c1"]
 
 
 MINER = textwrap.dedent(
@@ -123,6 +123,6 @@ def test_who_is_killed_while_mining_goes_on_without_a_lost_or_doubled_commit(tmp
     assert process.returncode == 0
     every = set(git(repo, "log", "--format=%H").split())
     with BenchmarkStore(tmp_path / "b.sqlite") as store:
-        assert store.known(str(repo)) == every
+        assert store.list_examined(str(repo)) == every
         assert len(store.dropped()) + len(store.candidates()) == 401
         assert len(store.candidates()) == 400 - 134

@@ -20,66 +20,68 @@ WEAK, STRONG = arm("weak", model="small"), arm("strong", model="large")
 
 def report(*given: tuple[Arm, range], **more: object) -> BenchmarkReport:
     """The report of arms, of which each solved the items with these numbers."""
-    told = [result for one, solved in given for result in results(one, ITEMS, solved)]
-    return fold(REPO, ITEMS, [one for one, _ in given], told, **more)  # type: ignore[arg-type]
+    outcomes = [result for arm, solved in given for result in results(arm, ITEMS, solved)]
+    return fold(REPO, ITEMS, [arm for arm, _ in given], outcomes, **more)  # type: ignore[arg-type]
 
 
 def test_an_arm_s_figures_are_those_of_its_results() -> None:
-    told = [
+    outcomes = [
         *results(WEAK, ITEMS[:2], {0}, cost_usd=0.2, tokens_in=100, tokens_out=20, seconds=10.0, iterations=1),
         *results(WEAK, ITEMS[2:4], {0, 1}, cost_usd=0.4, tokens_in=300, tokens_out=60, seconds=30.0, iterations=4,
                  format_errors=2, finished_at=NEWEST + DAY),
     ]  # fmt: skip
-    (found,) = fold(REPO, ITEMS, [STRONG, WEAK], told).arms
-    assert (found.arm, found.solved, found.interval) == (WEAK, Share(3, 4), wilson(Share(3, 4)))
-    assert (found.tokens, found.seconds, found.iterations) == (240, 20, 2.5)
-    assert found.format_errors == Share(2, 4)
-    assert (found.cost_usd, found.item_usd, found.solved_usd) == pytest.approx((1.2, 0.3, 0.4))
-    assert found.last_at == NEWEST + DAY
+    (figures,) = fold(REPO, ITEMS, [STRONG, WEAK], outcomes).arms
+    assert (figures.arm, figures.solved, figures.interval) == (WEAK, Share(3, 4), wilson(Share(3, 4)))
+    assert (figures.tokens, figures.seconds, figures.iterations) == (240, 20, 2.5)
+    assert figures.format_errors == Share(2, 4)
+    assert (figures.cost_usd, figures.item_usd, figures.solved_usd) == pytest.approx((1.2, 0.3, 0.4))
+    assert figures.last_at == NEWEST + DAY
 
 
 def test_results_of_other_repositories_do_not_count() -> None:
     other = items(5, repo="/elsewhere")
-    found = fold(REPO, ITEMS, [WEAK], [*results(WEAK, ITEMS[:3], {0}), *results(WEAK, other, range(5))])
-    assert found.arms[0].solved == Share(1, 3)
+    benchmark_report = fold(REPO, ITEMS, [WEAK], [*results(WEAK, ITEMS[:3], {0}), *results(WEAK, other, range(5))])
+    assert benchmark_report.arms[0].solved == Share(1, 3)
 
 
 def test_commits_after_a_model_s_cutoff_stand_apart_and_an_unknown_cutoff_is_said() -> None:
     cutoff = (NEWEST - 10 * DAY).date()
-    found = report((WEAK, range(30, 36)), (STRONG, range(20)), cutoffs={"small": cutoff})
-    weak = next(one for one in found.arms if one.arm is WEAK)
+    benchmark_report = report((WEAK, range(30, 36)), (STRONG, range(20)), cutoffs={"small": cutoff})
+    weak = next(figures for figures in benchmark_report.arms if figures.arm is WEAK)
     assert (weak.cutoff, weak.after_cutoff) == (cutoff, Share(6, 10))
     assert fold(REPO, ITEMS, [WEAK], results(WEAK, ITEMS, {39}), cutoffs={"cloud=small": NEWEST.date()}).arms[
         0
     ].after_cutoff == Share(0, 0)
-    text = render(found)
+    text = render(benchmark_report)
     assert f"| `weak` |    {cutoff} | 6 of 10 (60 %) |" in text
     assert "Not known of `large`" in text
 
 
 def test_each_two_arms_are_compared_on_the_items_that_both_worked_on() -> None:
-    told = [*results(WEAK, ITEMS[:30], range(10)), *results(STRONG, ITEMS[10:], range(25))]
-    (found,) = fold(REPO, ITEMS, [WEAK, STRONG], told).comparisons
-    assert (found.first, found.second) == ("strong", "weak")
-    assert (found.pairs.count, found.pairs.only_first, found.pairs.only_second) == (20, 20, 0)
-    assert found.is_significant
+    outcomes = [*results(WEAK, ITEMS[:30], range(10)), *results(STRONG, ITEMS[10:], range(25))]
+    (comparison,) = fold(REPO, ITEMS, [WEAK, STRONG], outcomes).comparisons
+    assert (comparison.first, comparison.second) == ("strong", "weak")
+    assert (comparison.pairs.count, comparison.pairs.only_first, comparison.pairs.only_second) == (20, 20, 0)
+    assert comparison.is_significant
 
 
 def test_who_solved_more_of_the_common_items_comes_first_whatever_else_it_did() -> None:
-    told = [*results(WEAK, ITEMS[:10], range(8)), *results(STRONG, ITEMS, range(5, 40))]
-    (found,) = fold(REPO, ITEMS, [WEAK, STRONG], told).comparisons
-    assert (found.first, found.pairs.first, found.pairs.second) == ("weak", Share(8, 10), Share(5, 10))
+    outcomes = [*results(WEAK, ITEMS[:10], range(8)), *results(STRONG, ITEMS, range(5, 40))]
+    (comparison,) = fold(REPO, ITEMS, [WEAK, STRONG], outcomes).comparisons
+    assert (comparison.first, comparison.pairs.first, comparison.pairs.second) == ("weak", Share(8, 10), Share(5, 10))
 
 
 def test_memory_on_against_off_is_named_as_uplift_whichever_solved_more() -> None:
     memory = replace(WEAK, name="weak-memory", memory=True)
     for with_it, without in ((range(20), range(10)), (range(10), range(20))):
-        found = report((WEAK, without), (memory, with_it), (STRONG, range(30)))
-        uplift, *others = found.comparisons
+        benchmark_report = report((WEAK, without), (memory, with_it), (STRONG, range(30)))
+        uplift, *others = benchmark_report.comparisons
         assert (uplift.first, uplift.second, uplift.is_uplift) == ("weak-memory", "weak", True)
         assert uplift.difference.estimate == pytest.approx((len(with_it) - len(without)) / 40)
         assert not any(each.is_uplift for each in others)
-        assert f"Memory: `weak-memory` against `weak`: {'+25' if len(with_it) > 10 else '−25'} points" in render(found)
+        assert f"Memory: `weak-memory` against `weak`: {'+25' if len(with_it) > 10 else '−25'} points" in render(
+            benchmark_report
+        )
 
 
 def test_p_values_are_adjusted_for_the_number_of_comparisons() -> None:
@@ -87,51 +89,51 @@ def test_p_values_are_adjusted_for_the_number_of_comparisons() -> None:
         report((WEAK, range(6)), (STRONG, range(12))),
         report((WEAK, range(6)), (STRONG, range(12)), (arm("third", model="other"), range(13))),
     )
-    (one,) = alone.comparisons
+    (comparison,) = alone.comparisons
     same = next(each for each in with_others.comparisons if {each.first, each.second} == {"weak", "strong"})
-    assert same.pairs == one.pairs
-    assert same.p_value > one.p_value
+    assert same.pairs == comparison.pairs
+    assert same.p_value > comparison.p_value
 
 
 def test_what_may_be_chance_is_told() -> None:
-    found = report((WEAK, range(10, 22)), (arm("weak-memory", model="small", memory=True), range(14)))
-    (comparison,) = found.comparisons
+    benchmark_report = report((WEAK, range(10, 22)), (arm("weak-memory", model="small", memory=True), range(14)))
+    (comparison,) = benchmark_report.comparisons
     assert not comparison.is_significant
-    assert "That may be chance." in render(found)
+    assert "That may be chance." in render(benchmark_report)
 
 
 def test_names_from_outside_are_text() -> None:
     hostile = arm("<b>|`x`", model="<script>")
-    found = fold("/home/<i>|shop", ITEMS, [hostile], results(hostile, ITEMS, range(3)))
-    page = MarkdownIt("commonmark").enable("table").render(render(found))
+    benchmark_report = fold("/home/<i>|shop", ITEMS, [hostile], results(hostile, ITEMS, range(3)))
+    page = MarkdownIt("commonmark").enable("table").render(render(benchmark_report))
     assert "<script>" not in page
     assert "<b>|" not in page
-    rows = [line for line in render(found).split("\n") if line.startswith("|")]
+    rows = [line for line in render(benchmark_report).split("\n") if line.startswith("|")]
     assert all(line.count(" | ") == rows[0].count(" | ") for line in rows[:3])
 
 
 def test_a_report_without_results_says_so() -> None:
-    found = fold(REPO, ITEMS, [WEAK], [])
-    assert "No arm has worked on an item yet." in render(found)
+    benchmark_report = fold(REPO, ITEMS, [WEAK], [])
+    assert "No arm has worked on an item yet." in render(benchmark_report)
 
 
 def test_the_day_of_the_cutoff_belongs_to_the_training() -> None:
     late = [replace(ITEMS[-1], committed_at=NEWEST + timedelta(hours=23))]
-    told = results(WEAK, late, {0})
+    outcomes = results(WEAK, late, {0})
     cut = {"small": NEWEST.date()}
-    assert fold(REPO, late, [WEAK], told, cutoffs=cut).arms[0].after_cutoff == Share(0, 0)
+    assert fold(REPO, late, [WEAK], outcomes, cutoffs=cut).arms[0].after_cutoff == Share(0, 0)
     next_day: list[Item] = [replace(ITEMS[-1], committed_at=NEWEST + DAY)]
-    assert fold(REPO, next_day, [WEAK], told, cutoffs=cut).arms[0].after_cutoff == Share(1, 1)
+    assert fold(REPO, next_day, [WEAK], outcomes, cutoffs=cut).arms[0].after_cutoff == Share(1, 1)
 
 
 def test_the_uplift_of_memory_in_the_last_round_is_named_with_its_pairs() -> None:
-    own, plain, lessons = items(20), arm("plain"), arm("lessons", memory=True)
-    first = [*results(plain, own, range(8)), *results(lessons, own, range(9))]
-    second = [*results(plain, own, range(8)), *results(lessons, own, range(18))]
-    report = fold(REPO, own, [plain, lessons], [], mode="shown", rounds=[first, second, []])
+    own, baseline, lessons = items(20), arm("plain"), arm("lessons", memory=True)
+    first = [*results(baseline, own, range(8)), *results(lessons, own, range(9))]
+    second = [*results(baseline, own, range(8)), *results(lessons, own, range(18))]
+    report = fold(REPO, own, [baseline, lessons], [], mode="shown", rounds=[first, second, []])
     assert report.arms == ()
     assert report.learning is not None
-    assert [{one.arm.name: one.solved.part for one in each} for each in report.learning.rounds] == [
+    assert [{figures.arm.name: figures.solved.part for figures in each} for each in report.learning.rounds] == [
         {"lessons": 9, "plain": 8}, {"lessons": 18, "plain": 8},
     ]  # fmt: skip
     (uplift,) = report.learning.comparisons
@@ -139,4 +141,4 @@ def test_the_uplift_of_memory_in_the_last_round_is_named_with_its_pairs() -> Non
     text = render(report)
     assert "Memory in round 2: `lessons` against `plain`: +50 points (18 against 8 of 20 items)" in text
     assert all(share in text for share in ("9 of 20 (45 %)", "18 of 20 (90 %)", "## Rounds"))
-    assert fold(REPO, own, [plain, lessons], []).learning is None
+    assert fold(REPO, own, [baseline, lessons], []).learning is None

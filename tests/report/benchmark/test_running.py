@@ -29,8 +29,8 @@ class Bench:
         with BenchmarkStore(path) as store:
             for item in items(6):
                 store.add_item(item)
-            for one in self.arms:
-                store.add_arm(one)
+            for arm in self.arms:
+                store.add_arm(arm)
         self.tried = list[tuple[str, str]]()
         self.left: float | None = None
         self.why_not = ""
@@ -101,9 +101,9 @@ def test_wherever_it_is_killed_no_item_is_lost_or_doubled(
     with BenchmarkStore(bench.path, readonly=True) as store:
         (run,) = store.runs()
         for number in range(1, rounds + 1):
-            found = Counter((one.arm, one.item) for one in results_of_round(store, run, number))
-            assert set(found.values()) == {1}
-            assert len(found) == 18
+            counts = Counter((result.arm, result.item) for result in results_of_round(store, run, number))
+            assert set(counts.values()) == {1}
+            assert len(counts) == 18
         assert waiting(store, run) == []
 
 

@@ -32,14 +32,14 @@ def test_a_failure_may_say_no_more_than_that_a_name_is_missing(message: str, nam
 
 
 def test_the_words_are_the_commits_without_its_trailers() -> None:
-    found = write_statement("Round\n\nHalf up.\n\nSigned-off-by: A <a@b.c>\nFixes: 7\n", AFTER, {}, [], set())
-    assert (found.text, found.unnamed, found.leaked) == ("Round\n\nHalf up.", frozenset(), ())
+    statement = write_statement("Round\n\nHalf up.\n\nSigned-off-by: A <a@b.c>\nFixes: 7\n", AFTER, {}, [], set())
+    assert (statement.text, statement.unnamed, statement.leaked) == ("Round\n\nHalf up.", frozenset(), ())
 
 
 def test_names_that_the_words_leave_out_are_told_with_their_signatures() -> None:
     missed = {"net", "rate", "Cart", "total", "RATE", "shelf", "price", "ghost"}
-    found = write_statement("Give the Cart a total", AFTER, {}, [], missed)
-    assert found.text == (
+    statement = write_statement("Give the Cart a total", AFTER, {}, [], missed)
+    assert statement.text == (
         "Give the Cart a total\n\nNames that are expected:\n"
         "- `RATE` in `shop/price.py`\n"
         "- `def net(total: float, *, rate: float=0.1) -> float` in `shop/price.py`\n"
@@ -48,22 +48,22 @@ def test_names_that_the_words_leave_out_are_told_with_their_signatures() -> None
         "- the attribute `shelf` in the class `Cart`, `shop/price.py`\n"
         "- `async def total(self) -> int` in the class `Cart`, `shop/price.py`"
     )
-    assert found.unnamed == {"ghost"}
+    assert statement.unnamed == {"ghost"}
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "is_mentioned"),
     [("Mind the network", False), ("The net is new", False), ("Add `net`", True), ("Add net()", True)],
 )
-def test_an_ordinary_word_is_only_said_where_it_looks_like_code(words: str, said: bool) -> None:
-    assert ("def net" in write_statement(words, AFTER, {}, [], {"net"}).text) is not said
+def test_an_ordinary_word_is_only_said_where_it_looks_like_code(words: str, is_mentioned: bool) -> None:
+    assert ("def net" in write_statement(words, AFTER, {}, [], {"net"}).text) is not is_mentioned
 
 
 def test_sentences_that_give_the_change_away_are_left_out() -> None:
     words = "Make it fast\n\nUse compute_total_net_price_fast. It was slow before."
-    found = write_statement(words, AFTER, {}, [], set())
-    assert found.text == "Make it fast\n\nIt was slow before."
-    assert found.leaked == ("compute_total_net_price_fast",)
+    statement = write_statement(words, AFTER, {}, [], set())
+    assert statement.text == "Make it fast\n\nIt was slow before."
+    assert statement.leaked == ("compute_total_net_price_fast",)
 
 
 def test_a_subject_that_gives_it_away_leaves_nothing() -> None:

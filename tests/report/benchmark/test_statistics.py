@@ -64,16 +64,16 @@ def test_the_mid_p_counts_half_of_what_is_as_likely_as_what_was_seen() -> None:
 
 @pytest.mark.parametrize("ability", ABILITIES)
 def test_the_interval_of_a_solve_rate_holds_the_truth_as_often_as_it_says(ability: float) -> None:
-    found = [wilson(Share(sum(arm.values()), ITEMS)) for (arm,) in runs(alone, ability)]
-    seen = sum(interval.low <= ability <= interval.high for interval in found) / RUNS
+    intervals = [wilson(Share(sum(arm.values()), ITEMS)) for (arm,) in runs(alone, ability)]
+    seen = sum(interval.low <= ability <= interval.high for interval in intervals) / RUNS
     # Counts are whole, so an interval cannot keep its rate exactly; which one it keeps at this ability can be computed.
-    kept = math.fsum(
+    coverage = math.fsum(
         math.comb(ITEMS, part) * ability**part * (1 - ability) ** (ITEMS - part)
         for part in range(ITEMS + 1)
         if (interval := wilson(Share(part, ITEMS))).low <= ability <= interval.high
     )
-    assert holds(seen, kept)
-    assert 0.93 < kept < 0.97
+    assert holds(seen, coverage)
+    assert 0.93 < coverage < 0.97
 
 
 @pytest.mark.parametrize("draw", [alone, by_difficulty])
@@ -81,8 +81,10 @@ def test_the_interval_of_a_solve_rate_holds_the_truth_as_often_as_it_says(abilit
 def test_the_interval_of_a_difference_holds_the_truth_as_often_as_it_says(
     draw: Callable[..., list[Solved]], better: float, worse: float
 ) -> None:
-    found = [pair_up(*arms).difference for arms in runs(draw, better, worse)]
-    seen = sum(interval.low <= better - worse + 1e-9 and better - worse - 1e-9 <= interval.high for interval in found)
+    intervals = [pair_up(*arms).difference for arms in runs(draw, better, worse)]
+    seen = sum(
+        interval.low <= better - worse + 1e-9 and better - worse - 1e-9 <= interval.high for interval in intervals
+    )
     assert seen / RUNS > 0.93
 
 
@@ -95,7 +97,7 @@ def test_arms_of_the_same_ability_are_seldom_called_different(ability: float) ->
 def test_of_several_arms_of_one_ability_one_is_seldom_called_different() -> None:
     wrong = 0
     for arms in runs(alone, *(0.5,) * 4):
-        p_values = [pair_up(one, other).p_value for at, one in enumerate(arms) for other in arms[at + 1 :]]
+        p_values = [pair_up(arm, other).p_value for at, arm in enumerate(arms) for other in arms[at + 1 :]]
         wrong += min(holm(p_values)) < LEVEL
     assert wrong / RUNS < LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / RUNS)
 
@@ -116,6 +118,6 @@ def test_items_that_one_arm_did_not_work_on_do_not_count() -> None:
 def test_arms_turned_round_give_the_difference_turned_round(pairs: Pairs) -> None:
     turned = Pairs(both=pairs.both, only_first=pairs.only_second, only_second=pairs.only_first, neither=pairs.neither)
     assert 0.0 <= pairs.p_value == turned.p_value <= 1.0
-    one, other = pairs.difference, turned.difference
-    assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
-    assert -1 <= one.low <= one.estimate <= one.high <= 1
+    difference, other = pairs.difference, turned.difference
+    assert (difference.low, difference.high) == pytest.approx((-other.high, -other.low))
+    assert -1 <= difference.low <= difference.estimate <= difference.high <= 1

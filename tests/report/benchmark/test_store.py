@@ -65,13 +65,13 @@ def test_a_candidate_that_is_dropped_says_why(store: BenchmarkStore) -> None:
         key=CANDIDATE.key, repo=REPO, commit="c1", subject="Export", filter="flaky", reason="now and then"
     )
     store.drop(dropped)
-    assert (store.candidates(), store.dropped(REPO), store.known(REPO)) == ((), (dropped,), frozenset({"c1"}))
+    assert (store.candidates(), store.dropped(REPO), store.list_examined(REPO)) == ((), (dropped,), frozenset({"c1"}))
 
 
 def test_repositories_are_told_apart(store: BenchmarkStore) -> None:
     store.add_mined([CANDIDATE, replace(CANDIDATE, key="/other@c2", repo="/other", commit="c2")])
-    assert [one.commit for one in store.candidates("/other")] == ["c2"]
-    assert store.known(REPO) == {"c1"}
+    assert [candidate.commit for candidate in store.candidates("/other")] == ["c2"]
+    assert store.list_examined(REPO) == {"c1"}
 
 
 def test_the_result_of_an_item_under_an_arm_is_stored_once_in_each_mode(store: BenchmarkStore) -> None:
@@ -80,7 +80,7 @@ def test_the_result_of_an_item_under_an_arm_is_stored_once_in_each_mode(store: B
     assert not store.add_result(replace(RESULT, solved=False))
     assert store.add_result(replace(RESULT, solved=False), Mode.WORDS)
     assert store.results(REPO, Mode.SHOWN) == (RESULT,)
-    assert [one.solved for one in store.results(mode=Mode.WORDS)] == [False]
+    assert [stored_result.solved for stored_result in store.results(mode=Mode.WORDS)] == [False]
     assert len(store.results()) == 2
     assert store.results("/other") == ()
 
@@ -99,8 +99,8 @@ def test_who_only_looks_at_a_database_of_an_earlier_version_sees_what_was_stored
         conn.execute("PRAGMA user_version=1")
     conn.close()
     with BenchmarkStore(path, readonly=True) as store:
-        (found,) = store.results("/r", Mode.SHOWN)
-    assert (found.item, found.solved, found.cost_usd) == ("k", True, 0.5)
+        (stored_result,) = store.results("/r", Mode.SHOWN)
+    assert (stored_result.item, stored_result.solved, stored_result.cost_usd) == ("k", True, 0.5)
 
 
 def test_a_result_needs_its_item_and_its_arm(store: BenchmarkStore) -> None:
@@ -174,5 +174,5 @@ def test_the_result_of_a_round_is_stored_once_in_each_round_of_its_run(store: Be
     assert not store.add_round_result(replace(RESULT, solved=False), run.key, 1)
     assert store.add_round_result(replace(RESULT, solved=False), run.key, 2)
     assert store.round_results(run.key, 1) == (RESULT,)
-    assert [one.solved for one in store.round_results(run.key, 2)] == [False]
+    assert [stored_result.solved for stored_result in store.round_results(run.key, 2)] == [False]
     assert store.results() == ()

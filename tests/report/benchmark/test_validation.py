@@ -33,11 +33,11 @@ class Bench:
         self.manager, self.store, self.folder = manager, store, folder
         self.validation = Validation(suite, manager, None, folder / "copies")
 
-    async def made(self, shop: Shop, most: int = 99) -> list[Item | Dropped]:
-        found = list[Item | Dropped]()
+    async def validate(self, shop: Shop, most: int = 99) -> list[Item | Dropped]:
+        outcomes = list[Item | Dropped]()
         mine(str(shop.path), self.manager.changing_commits(str(shop.path), 50), self.store)
-        await validate_all(self.validation, self.store, str(shop.path), most, found.append)
-        return found
+        await validate_all(self.validation, self.store, str(shop.path), most, outcomes.append)
+        return outcomes
 
 
 @pytest.fixture
@@ -47,10 +47,10 @@ def bench(tmp_path: Path, manager: GitManager) -> Iterator[Bench]:
 
 
 async def test_a_commit_whose_test_fails_before_it_is_an_item(bench: Bench, shop: Shop) -> None:
-    made = shop.commit("Take the tax off\n\nIt is 25 %.", {"price.py": NET, "test_price.py": TESTS})
-    (item,) = await bench.made(shop)
+    commit = shop.commit("Take the tax off\n\nIt is 25 %.", {"price.py": NET, "test_price.py": TESTS})
+    (item,) = await bench.validate(shop)
     assert isinstance(item, Item)
-    assert (item.commit, item.fail_to_pass, item.pass_to_pass_count) == (made, ("test_price.py::test_net",), 1)
+    assert (item.commit, item.fail_to_pass, item.pass_to_pass_count) == (commit, ("test_price.py::test_net",), 1)
     assert item.statement == "Take the tax off\n\nIt is 25 %."
     assert bench.store.items() == (item,)
     assert not list((bench.folder / "copies").iterdir())
@@ -69,7 +69,7 @@ async def test_a_candidate_is_dropped_with_its_reason(
     bench: Bench, shop: Shop, filter_: Filter, files: dict[str, str | bytes]
 ) -> None:
     shop.commit("Take the tax off", files)
-    (dropped,) = await bench.made(shop)
+    (dropped,) = await bench.validate(shop)
     assert isinstance(dropped, Dropped)
     assert Filter[dropped.filter] is filter_
     assert dropped.reason
@@ -86,14 +86,14 @@ class Unsteady(SuiteRunner):
         trial = await super().observe(job)
         if self.calls < 2 * TIMES:
             return trial
-        return replace(trial, results=tuple(replace(one, result=Result.FAILED) for one in trial.results))
+        return replace(trial, results=tuple(replace(result, result=Result.FAILED) for result in trial.results))
 
 
 async def test_a_test_that_passes_but_once_is_not_judged_by(bench: Bench, shop: Shop) -> None:
     suite = Unsteady(bubblewrap(), runtime(), emit=lambda _event: None, staging_dir=bench.folder / "unsteady")
     bench.validation = Validation(suite, bench.manager, None, bench.folder / "copies")
     shop.commit("Take the tax off", {"price.py": NET, "test_price.py": TESTS})
-    (dropped,) = await bench.made(shop)
+    (dropped,) = await bench.validate(shop)
     assert isinstance(dropped, Dropped)
     assert Filter[dropped.filter] is Filter.FLAKY
 
@@ -104,7 +104,7 @@ async def test_tests_that_miss_a_name_are_kept_where_it_can_be_told(bench: Bench
         {"price.py": f"{NET}\n\ndef tax(total):\n    return total - net(total)\n",
          "test_price.py": f"{TESTS}\n\ndef test_tax():\n    import price\n    assert price.tax(125) == 25\n"},
     )  # fmt: skip
-    (item,) = await bench.made(shop)
+    (item,) = await bench.validate(shop)
     assert isinstance(item, Item)
     assert "`def tax(total)` in `price.py`" in item.statement
     assert item.fail_to_pass == ("test_price.py::test_net", "test_price.py::test_tax")
@@ -116,7 +116,7 @@ async def test_tests_that_miss_what_nothing_tells_of_make_no_item(bench: Bench, 
         {"price.py": "def net(total):\n    return total\n\n\nglobals()['tax' + 'es'] = 25\n",
          "test_price.py": "import price\n\n\ndef test_taxes():\n    assert price.taxes == 25\n"},
     )  # fmt: skip
-    (dropped,) = await bench.made(shop)
+    (dropped,) = await bench.validate(shop)
     assert isinstance(dropped, Dropped)
     assert (Filter[dropped.filter], dropped.reason) == (Filter.NAMES, "nothing tells of taxes")
 
@@ -128,6 +128,6 @@ async def test_validation_stops_after_so_many_items_and_goes_on(bench: Bench, sh
         {"price.py": NET.replace("total /", "round(total) /"),
          "test_price.py": f"{TESTS}\n\ndef test_round():\n    assert net(125.2) == 100\n"},
     )  # fmt: skip
-    assert [one.commit for one in await bench.made(shop, most=1)] == [second]
-    assert [one.commit for one in await bench.made(shop, most=1)] == [first]
-    assert await bench.made(shop) == []
+    assert [outcome.commit for outcome in await bench.validate(shop, most=1)] == [second]
+    assert [outcome.commit for outcome in await bench.validate(shop, most=1)] == [first]
+    assert await bench.validate(shop) == []

@@ -52,8 +52,8 @@ def add_note(repo: Path, **other: Any) -> None:
 
 @pytest.fixture
 def manager(tmp_path: Path) -> Iterator[GitManager]:
-    with git_beside(load_settings(home=tmp_path / "home"), tmp_path) as made:
-        yield made
+    with git_beside(load_settings(home=tmp_path / "home"), tmp_path) as git_manager:
+        yield git_manager
 
 
 def proof(manager: GitManager, repo: Path) -> Proof:
@@ -132,9 +132,9 @@ def test_neither_secrets_nor_folders_of_this_machine_are_on_it(manager: GitManag
 def test_a_command_of_the_owner_is_named_as_he_gave_it(manager: GitManager, repo: Path) -> None:
     evidence = {"tree": "", "sandbox": "bubblewrap", "label": "exit_code"}
     add_note(repo, own_tests=[], command=["make", "a b"], evidence=evidence)
-    made = read(proof(manager, repo).html)
-    assert made.regions["Commands: The tests, on exactly this tree"].endswith("make 'a b'")
-    assert made.regions["Expected: The tests, on exactly this tree"] == "It ends with exit status 0."
+    page = read(proof(manager, repo).html)
+    assert page.regions["Commands: The tests, on exactly this tree"].endswith("make 'a b'")
+    assert page.regions["Expected: The tests, on exactly this tree"] == "It ends with exit status 0."
 
 
 def test_without_a_note_of_its_own_nothing_is_proved(manager: GitManager, repo: Path) -> None:

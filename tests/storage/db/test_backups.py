@@ -53,10 +53,10 @@ def times(folder: Path) -> list[datetime]:
 
 def test_a_backup_holds_what_was_committed_and_has_no_log_beside_it(tmp_path: Path) -> None:
     fill(tmp_path / "a.sqlite", 7)
-    made = backups.make(tmp_path / "a.sqlite", tmp_path / "backups", NOW, keep=1, daily=0)
+    backup = backups.make(tmp_path / "a.sqlite", tmp_path / "backups", NOW, keep=1, daily=0)
     assert [path.name for path in (tmp_path / "backups").iterdir()] == ["agent_logs-20260320T120000Z.sqlite"]
-    assert made is not None
-    assert values(made) == [7]
+    assert backup is not None
+    assert values(backup) == [7]
 
 
 def test_a_copy_that_fails_leaves_the_older_one_and_every_backup(tmp_path: Path) -> None:
@@ -136,14 +136,14 @@ def test_the_writer_goes_on_while_a_backup_is_made(tmp_path: Path) -> None:
         thread = threading.Thread(target=write)
         thread.start()
         try:
-            made = [
+            backup_paths = [
                 backups.make(tmp_path / "a.sqlite", tmp_path / "b", NOW + timedelta(hours=n), keep=9, daily=0)
                 for n in range(5)
             ]
         finally:
             done.set()
             thread.join()
-    assert len(set(made)) == 5
+    assert len(set(backup_paths)) == 5
 
 
 def emit(path: Path, *kinds: Kind, task_id: int | None = None) -> None:
@@ -177,8 +177,8 @@ def test_a_backup_is_made_where_something_was_done_since_the_newest(
     fill(path, 1)
     assert backups.make(path, tmp_path / "b", NOW, keep=4, daily=7)
     change(path)
-    made = backups.make(path, tmp_path / "b", NOW + timedelta(hours=1), keep=4, daily=7)
-    assert (made is not None) == is_due
+    backup = backups.make(path, tmp_path / "b", NOW + timedelta(hours=1), keep=4, daily=7)
+    assert (backup is not None) == is_due
     assert len(times(tmp_path / "b")) == 1 + is_due
 
 
@@ -194,8 +194,8 @@ def test_backups_are_spaced_by_age(tmp_path: Path, hours_ago: list[float], left:
     fill(tmp_path / "a.sqlite", 1)
     put(tmp_path / "b", *(NOW + timedelta(minutes=59, hours=-n) for n in hours_ago))
     backups.make(tmp_path / "a.sqlite", tmp_path / "b", NOW + timedelta(minutes=59), keep=3, daily=3)
-    found = sorted(path.name for path in (tmp_path / "b").iterdir())
-    assert found == sorted(f"agent_logs-{NOW + timedelta(minutes=59, hours=-n):%Y%m%dT%H%M%S}Z.sqlite" for n in left)
+    names = sorted(path.name for path in (tmp_path / "b").iterdir())
+    assert names == sorted(f"agent_logs-{NOW + timedelta(minutes=59, hours=-n):%Y%m%dT%H%M%S}Z.sqlite" for n in left)
 
 
 def test_a_copy_that_is_not_done_in_its_time_leaves_nothing(tmp_path: Path) -> None:

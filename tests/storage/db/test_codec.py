@@ -15,7 +15,7 @@ from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.task import Limits, Spent, TaskSpec
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
 from nightshift.core.tools import ToolCall
-from nightshift.storage.db.codec import decode, encode, encode_sparse, plain, storable
+from nightshift.storage.db.codec import decode, encode, encode_sparse, storable, to_json_value
 from nightshift.storage.db.commit_signs import Signs
 from tests.support import tiers
 
@@ -88,7 +88,7 @@ def test_fields_of_a_later_version_are_passed_over() -> None:
     st.recursive(st.none() | texts | st.floats() | st.just(Path("/x")) | st.binary(max_size=3), st.lists, max_leaves=5)
 )
 def test_small_data_of_any_kind_becomes_json(value: object) -> None:
-    encode(Completion(text="", backend="", model="", extra={"data": plain(value)}))
+    encode(Completion(text="", backend="", model="", extra={"data": to_json_value(value)}))
 
 
 @given(texts)

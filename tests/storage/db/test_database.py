@@ -81,11 +81,11 @@ def test_after_closing_no_file_is_open_and_reading_says_so(tmp_path: Path) -> No
 
 
 def test_two_processes_worth_of_databases_share_a_file(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.sqlite") as one, Database(tmp_path / "a.sqlite") as two:
-        futures = [db.write(note) for _ in range(50) for db in (one, two)]
+    with Database(tmp_path / "a.sqlite") as first, Database(tmp_path / "a.sqlite") as second:
+        futures = [db.write(note) for _ in range(50) for db in (first, second)]
         for future in futures:
             future.result(30)
-        assert count(one.reader()) == count(two.reader()) == 100
+        assert count(first.reader()) == count(second.reader()) == 100
     conn = connect(tmp_path / "a.sqlite")
     assert count(conn) == 100
     conn.close()

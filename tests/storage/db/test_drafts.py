@@ -62,18 +62,18 @@ def test_the_brief_and_the_report_tell_drafts_apart(store: Store) -> None:
 
 def test_lists_have_all_only_drafts_or_none_of_them(store: Store) -> None:
     ledger = fill(store)
-    found = {drafts: [each.commit for each in ledger.page(9, drafts=drafts)] for drafts in (None, True, False)}
-    assert found == {None: ["bb22", "aa11"], True: ["aa11"], False: ["bb22"]}
+    by_filter = {drafts: [each.commit for each in ledger.page(9, drafts=drafts)] for drafts in (None, True, False)}
+    assert by_filter == {None: ["bb22", "aa11"], True: ["aa11"], False: ["bb22"]}
     assert (ledger.page(1, drafts=True)[0].is_draft, ledger.page(1, drafts=False)[0].is_draft) == (True, False)
 
 
 def test_a_task_has_its_draft_and_it_is_said_in_a_line(store: Store) -> None:
     fill(store)
-    found = store.state.draft(1)
-    assert found is not None
-    assert (found.commit, found.label) == ("aa11", Label.DRAFT)
-    assert describe_draft(found) == "draft on agent/1-x: 3 of 5 tests pass"
-    assert describe_draft(replace(found, signs=Signs())) == "draft on agent/1-x: no test was run"
+    draft = store.state.draft(1)
+    assert draft is not None
+    assert (draft.commit, draft.label) == ("aa11", Label.DRAFT)
+    assert describe_draft(draft) == "draft on agent/1-x: 3 of 5 tests pass"
+    assert describe_draft(replace(draft, signs=Signs())) == "draft on agent/1-x: no test was run"
     assert store.state.draft(2) is None
 
 

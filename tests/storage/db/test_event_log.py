@@ -43,10 +43,10 @@ def test_an_event_comes_back_as_it_was_stored(store: Store) -> None:
         worker="w-1",
         data={"a": [1, None]},
     )
-    kept = store.db.write(lambda conn: store.events.insert(conn, full)).result()
-    assert kept.id == 1
-    assert kept.at == store.clock()
-    assert store.events.after(0, limit=5) == store.events.last(5) == [kept]
+    stored_event = store.db.write(lambda conn: store.events.insert(conn, full)).result()
+    assert stored_event.id == 1
+    assert stored_event.at == store.clock()
+    assert store.events.after(0, limit=5) == store.events.last(5) == [stored_event]
 
 
 def test_an_emitted_event_has_the_time_at_which_it_was_emitted(store: Store) -> None:
@@ -69,19 +69,19 @@ def test_emitting_never_raises(tmp_path: Path, caplog: pytest.LogCaptureFixture)
 
 def test_a_cursor_misses_nothing_and_sees_nothing_twice(tmp_path: Path) -> None:
     """Four writers of two databases on one file, and a reader that follows them meanwhile."""
-    with open_store(tmp_path / "a.sqlite") as one, open_store(tmp_path / "a.sqlite") as two:
+    with open_store(tmp_path / "a.sqlite") as first, open_store(tmp_path / "a.sqlite") as second:
 
         def work(log: EventLog, name: int) -> None:
             for number in range(100):
                 log.emit(event(f"{name}.{number}"))
 
-        logs = (one.events, one.events, two.events, two.events)
+        logs = (first.events, first.events, second.events, second.events)
         threads = [threading.Thread(target=work, args=(log, name)) for name, log in enumerate(logs)]
         for thread in threads:
             thread.start()
         seen: list[Event] = []
         while len(seen) < 400:
-            seen += one.events.after(seen[-1].id if seen else 0, limit=7)
+            seen += first.events.after(seen[-1].id if seen else 0, limit=7)
         for thread in threads:
             thread.join()
         assert [e.id for e in seen] == list(range(1, 401))
@@ -90,8 +90,8 @@ def test_a_cursor_misses_nothing_and_sees_nothing_twice(tmp_path: Path) -> None:
 
 
 def test_an_event_of_a_job_that_fails_is_never_seen(store: Store) -> None:
-    told: list[Event] = []
-    store.events.subscribe(told.extend)
+    events: list[Event] = []
+    store.events.subscribe(events.extend)
 
     def job(conn: object) -> None:
         store.events.insert(conn, event("never"))  # type: ignore[arg-type]
@@ -101,28 +101,28 @@ def test_an_event_of_a_job_that_fails_is_never_seen(store: Store) -> None:
         store.db.write(job).result()
     store.events.emit(event("after"))
     flush(store)
-    assert [(e.id, e.message) for e in told] == [(1, "after")]
+    assert [(e.id, e.message) for e in events] == [(1, "after")]
 
 
 def test_subscribers_are_told_what_others_wrote_too_in_order(tmp_path: Path) -> None:
-    with open_store(tmp_path / "a.sqlite") as one, open_store(tmp_path / "a.sqlite") as two:
-        one.events.emit(event("before"))
-        flush(one)
-        told: list[Event] = []
-        stop = one.events.subscribe(told.extend)
+    with open_store(tmp_path / "a.sqlite") as first, open_store(tmp_path / "a.sqlite") as second:
+        first.events.emit(event("before"))
+        flush(first)
+        events: list[Event] = []
+        stop = first.events.subscribe(events.extend)
         for number in range(3):
-            two.db.write(partial(two.events.insert, event=event(f"two {number}"))).result()
-        one.db.write(lambda conn: one.events.insert(conn, event("one"))).result()
-        two.db.write(lambda conn: two.events.insert(conn, event("two 3"))).result()
-        one.events.catch_up().result()
-        flush(one)
-        assert [e.message for e in told] == ["two 0", "two 1", "two 2", "one", "two 3"]
-        assert told == one.events.after(1, limit=10)
+            second.db.write(partial(second.events.insert, event=event(f"two {number}"))).result()
+        first.db.write(lambda conn: first.events.insert(conn, event("one"))).result()
+        second.db.write(lambda conn: second.events.insert(conn, event("two 3"))).result()
+        first.events.catch_up().result()
+        flush(first)
+        assert [e.message for e in events] == ["two 0", "two 1", "two 2", "one", "two 3"]
+        assert events == first.events.after(1, limit=10)
         stop()
         stop()
-        one.events.emit(event("unheard"))
-        flush(one)
-        assert len(told) == 5
+        first.events.emit(event("unheard"))
+        flush(first)
+        assert len(events) == 5
 
 
 def test_a_subscriber_that_raises_is_dropped(store: Store, caplog: pytest.LogCaptureFixture) -> None:
@@ -184,19 +184,19 @@ def test_secrets_are_masked_in_message_and_data(tmp_path: Path) -> None:
         data = {"deep": [{"x": f"a {SECRET}"}], SECRET: 1, "q": 'a quote"and\\slash b'}
         store.events.emit(event(f"key {SECRET}", data=data))
         flush(store)
-        kept = store.events.last(1)[0]
-        assert kept.message == "key ***"
-        assert kept.data == {"deep": [{"x": "a ***"}], "***": 1, "q": "a *** b"}
+        stored_event = store.events.last(1)[0]
+        assert stored_event.message == "key ***"
+        assert stored_event.data == {"deep": [{"x": "a ***"}], "***": 1, "q": "a *** b"}
 
 
 def test_long_data_becomes_an_artifact_and_long_messages_are_cut(store: Store) -> None:
     store.events.emit(event("m" * 5000, data={"text": "x" * 9000}))
     flush(store)
-    kept = store.events.last(1)[0]
-    assert len(kept.message) == 2000
-    assert kept.message.endswith("… (cut)")
-    assert kept.data["cut"] is True
-    assert "x" * 9000 in (store.steps.artifact(kept.data["artifact"]) or "")
+    stored_event = store.events.last(1)[0]
+    assert len(stored_event.message) == 2000
+    assert stored_event.message.endswith("… (cut)")
+    assert stored_event.data["cut"] is True
+    assert "x" * 9000 in (store.steps.artifact(stored_event.data["artifact"]) or "")
 
 
 def test_text_that_has_no_utf8_form_is_stored_as_an_escape(store: Store) -> None:
@@ -210,8 +210,8 @@ def test_what_a_terminal_or_a_reader_would_obey_is_stored_as_an_escape(store: St
     hostile = "\x1b]0;x\x07 \u202e \x00\nsecond line"
     store.events.emit(event(hostile, data={hostile: [hostile]}))
     flush(store)
-    kept, shown = store.events.last(1)[0], "\\x1b]0;x\\x07 \\u{202e} \\x00\nsecond line"
-    assert (kept.message, kept.data) == (shown, {shown: [shown]})
+    stored_event, shown = store.events.last(1)[0], "\\x1b]0;x\\x07 \\u{202e} \\x00\nsecond line"
+    assert (stored_event.message, stored_event.data) == (shown, {shown: [shown]})
 
 
 def test_the_cursor_of_a_moment_leads_to_what_came_since(tmp_path: Path) -> None:

@@ -20,9 +20,9 @@ COUNT = 60
 def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventLog]:
     """Sixty events, of which the first nine and some in the middle were pruned."""
     with Database(tmp_path_factory.mktemp("log") / "db.sqlite") as db:
-        made = EventLog(db)
+        new_log = EventLog(db)
         for number in range(1, COUNT + 1):
-            made.emit(
+            new_log.emit(
                 Event(
                     kind=Kind.STUCK if number % 4 else Kind.PUSHED, level=list(Level)[number % 4],
                     message=f"number {number} {'odd' if number % 2 else 'even'}",
@@ -30,7 +30,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventLog]:
                 )
             )  # fmt: skip
         db.write(lambda conn: conn.execute("DELETE FROM execution_logs WHERE id < 10 OR id IN (30, 31, 32)")).result()
-        yield made
+        yield new_log
 
 
 filters = st.builds(
@@ -52,10 +52,10 @@ def reader(log: EventLog, wanted: EventFilter, text: str | None, hurry: bool, sp
 
 
 def passing(log: EventLog, wanted: EventFilter, text: str | None) -> list[int]:
-    found = log.after(
+    events = log.after(
         0, limit=COUNT, level=wanted.level, task_id=wanted.task_id, worker=wanted.worker, kind=wanted.kind
     )
-    return [event.id for event in found if text is None or text in event.message]
+    return [event.id for event in events if text is None or text in event.message]
 
 
 @given(

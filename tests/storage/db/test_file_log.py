@@ -162,9 +162,9 @@ def largest_file(size: int) -> Iterator[None]:
 
 
 def test_a_full_disk_is_told_once_and_leaves_only_whole_lines(tmp_path: Path) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     path = tmp_path / "agent.log"
-    log = FileLog(path, report=told.append)
+    log = FileLog(path, report=messages.append)
     write(log, 1, 2)
     with largest_file(path.stat().st_size + 100):
         write(log, 3)
@@ -173,20 +173,20 @@ def test_a_full_disk_is_told_once_and_leaves_only_whole_lines(tmp_path: Path) ->
     write(log, 5)
     log.close()
     assert numbers(path) == [1, 2, 5]
-    assert len(told) == 1
-    assert "agent.log cannot be written" in told[0]
+    assert len(messages) == 1
+    assert "agent.log cannot be written" in messages[0]
 
 
 def test_a_folder_that_cannot_be_made_is_told_once(tmp_path: Path) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     (tmp_path / "logs").write_text("a file")
-    log = FileLog(tmp_path / "logs" / "agent.log", report=told.append)
+    log = FileLog(tmp_path / "logs" / "agent.log", report=messages.append)
     write(log, 1)
     write(log, 2)
     (tmp_path / "logs").unlink()
     write(log, 3)
     log.close()
-    assert (numbers(tmp_path / "logs" / "agent.log"), len(told)) == ([3], 1)
+    assert (numbers(tmp_path / "logs" / "agent.log"), len(messages)) == ([3], 1)
 
 
 def test_secrets_do_not_reach_the_file(tmp_path: Path) -> None:

@@ -68,9 +68,9 @@ class Shop:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Iterator[Shop]:
-    made = Shop(tmp_path)
-    yield made
-    made.database.close()
+    new_shop = Shop(tmp_path)
+    yield new_shop
+    new_shop.database.close()
 
 
 def test_open_tasks_are_told_apart_by_what_they_wait_for(shop: Shop) -> None:
@@ -83,9 +83,9 @@ def test_open_tasks_are_told_apart_by_what_they_wait_for(shop: Shop) -> None:
     shop.worked(running, 20.0)
     shop.queue.wait_for_owner(asking, shop.claim(asking), "which port?").result()
     shop.queue.park(parked, shop.claim(parked), "no model answers", None).result()
-    found = open_tasks(shop.database.reader(), NOW)
-    assert (len(found.tasks), found.for_owner, found.for_model) == (5, 3, 1)
-    assert [(task.is_running, task.work_s, task.due_in_s) for task in found.tasks] == [
+    work = open_tasks(shop.database.reader(), NOW)
+    assert (len(work.tasks), work.for_owner, work.for_model) == (5, 3, 1)
+    assert [(task.is_running, task.work_s, task.due_in_s) for task in work.tasks] == [
         (True, 20.0, 0.0), (False, 0.0, 0.0), (False, 0.0, 0.0), (False, 0.0, 3600.0), (False, 0.0, 0.0)
     ]  # fmt: skip
     assert later
@@ -96,16 +96,16 @@ def test_what_is_scheduled_for_another_day_and_what_waits_for_it_is_told_apart(s
     late = shop.submit(not_before=to_text(NOW + timedelta(days=3)))
     shop.submit(depends_on=[late])
     shop.submit()
-    found = open_tasks(shop.database.reader(), NOW)
-    assert (len(found.tasks), found.for_later) == (1, 2)
+    work = open_tasks(shop.database.reader(), NOW)
+    assert (len(work.tasks), work.for_later) == (1, 2)
 
 
 def test_measured_are_tasks_that_were_worked_on_to_their_end(shop: Shop) -> None:
     shop.end(60.0, 0.1)
     shop.end(90.0, 0.2, unpriced=1, ending=Ending.GAVE_UP)
     shop.end(1.0, 0.0, ending=Ending.ERROR)
-    found, model = measure_tasks(shop.database.reader())
-    assert sorted((each.work_s, each.cost_usd) for each in found) == [(60.0, 0.1), (90.0, None)]
+    tasks, model = measure_tasks(shop.database.reader())
+    assert sorted((each.work_s, each.cost_usd) for each in tasks) == [(60.0, 0.1), (90.0, None)]
     assert model == ""
 
 
@@ -114,14 +114,14 @@ def test_the_tasks_of_the_model_that_works_now_are_measured_where_it_did_enough(
         shop.coded(shop.end(600.0, 1.0), "openai", "dear")
     for _ in range(ENOUGH - 1):
         shop.coded(shop.end(60.0, 0.1), "ollama", "small", calls=2)
-    found, model = measure_tasks(shop.database.reader())
-    assert (len(found), model) == (12 + ENOUGH - 1, ""), "too few of its own"
+    tasks, model = measure_tasks(shop.database.reader())
+    assert (len(tasks), model) == (12 + ENOUGH - 1, ""), "too few of its own"
     both = shop.end(60.0, 0.1)
     shop.coded(both, "openai", "dear")
     shop.coded(both, "ollama", "small", calls=2)
     shop.coded(shop.end(5.0, 0.0), "repair", "repair")
-    found, model = measure_tasks(shop.database.reader())
-    assert sorted(each.work_s for each in found) == [5.0, *[60.0] * ENOUGH], "what the engine spared it is among them"
+    tasks, model = measure_tasks(shop.database.reader())
+    assert sorted(each.work_s for each in tasks) == [5.0, *[60.0] * ENOUGH], "what the engine spared it is among them"
     assert model == "ollama=small"
     shop.submit()
     assert foreseen(shop.database.reader(), WorkSettings(), NOW).model == model
@@ -141,7 +141,7 @@ def test_what_was_spent_today_is_taken_from_the_budget(shop: Shop) -> None:
     for _ in range(4):
         shop.submit()
     shop.database.write(spend).result()
-    found = foreseen(shop.database.reader(), WorkSettings(workers=2, day_cost_usd=1.0), NOW)
-    assert (found.tasks, found.measured, found.over_budget, found.fit_budget) == (4, 3, 1.0, 3)
-    assert found.takes_s is not None
-    assert found.takes_s.middle == 120.0
+    forecast = foreseen(shop.database.reader(), WorkSettings(workers=2, day_cost_usd=1.0), NOW)
+    assert (forecast.tasks, forecast.measured, forecast.over_budget, forecast.fit_budget) == (4, 3, 1.0, 3)
+    assert forecast.takes_s is not None
+    assert forecast.takes_s.middle == 120.0

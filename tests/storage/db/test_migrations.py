@@ -118,8 +118,8 @@ def test_a_guard_that_differs_from_the_table_is_renewed(path: Path) -> None:
     Database(path).close()
     conn = connect(path)
     guarding = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'tasks'"
-    found = dict(conn.execute(guarding).fetchall())
-    assert found == migrations.guards()
+    guards = dict(conn.execute(guarding).fetchall())
+    assert guards == migrations.guards()
     conn.close()
 
 

@@ -78,12 +78,12 @@ def test_who_began_and_wrote_what_was_committed_solved_it(bench: Bench) -> None:
     bench.attempt(Ending.COMMITTED, BIG, BIG)
     bench.attempt(Ending.GAVE_UP, BIG, BIG, BIG)
     bench.attempt(Ending.STUCK, SMALL, kind=Kind.WEB_APP)
-    found = bench.results.results()
-    assert found.keys() == {"library", "web_app"}
-    assert found["library"] == {
+    results = bench.results.results()
+    assert results.keys() == {"library", "web_app"}
+    assert results["library"] == {
         BIG: ModelResult(began=3, solved=2, tries=6, tokens_in=600, tokens_out=60, cost_usd=0.06, seconds=12.0)
     }
-    assert found["web_app"] == {
+    assert results["web_app"] == {
         SMALL: ModelResult(began=1, tries=1, tokens_in=100, tokens_out=10, unpriced=1, seconds=2.0)
     }
 
@@ -91,18 +91,18 @@ def test_who_began_and_wrote_what_was_committed_solved_it(bench: Bench) -> None:
 def test_who_is_called_for_help_is_credited_apart_and_blamed_for_nothing(bench: Bench) -> None:
     bench.attempt(Ending.COMMITTED, SMALL, BIG)
     bench.attempt(Ending.GAVE_UP, SMALL, BIG, BIG)
-    found = bench.results.results()["library"]
-    assert (found[SMALL].began, found[SMALL].solved, found[SMALL].tries) == (2, 0, 2)
-    assert (found[BIG].began, found[BIG].called, found[BIG].rescued) == (0, 2, 1)
-    assert found[BIG].cost_usd == 0
+    results = bench.results.results()["library"]
+    assert (results[SMALL].began, results[SMALL].solved, results[SMALL].tries) == (2, 0, 2)
+    assert (results[BIG].began, results[BIG].called, results[BIG].rescued) == (0, 2, 1)
+    assert results[BIG].cost_usd == 0
 
 
 def test_a_reply_that_broke_off_wrote_nothing_but_was_paid_for(bench: Bench) -> None:
     bench.attempt(Ending.COMMITTED, BIG, f"({BIG})")
     bench.attempt(Ending.COMMITTED, f"({BIG})", SMALL)
-    found = bench.results.results()["library"]
-    assert (found[BIG].began, found[BIG].solved, found[BIG].cost_usd) == (1, 1, 0.02)
-    assert (found[SMALL].began, found[SMALL].solved) == (1, 1)
+    results = bench.results.results()["library"]
+    assert (results[BIG].began, results[BIG].solved, results[BIG].cost_usd) == (1, 1, 0.02)
+    assert (results[SMALL].began, results[SMALL].solved) == (1, 1)
 
 
 def test_the_engine_is_no_model_and_what_it_solved_no_model_did(bench: Bench) -> None:
@@ -110,9 +110,9 @@ def test_the_engine_is_no_model_and_what_it_solved_no_model_did(bench: Bench) ->
     bench.attempt(Ending.COMMITTED, engine)
     bench.attempt(Ending.COMMITTED, BIG, engine)
     bench.attempt(Ending.COMMITTED, engine, BIG)
-    found = bench.results.results()["library"]
-    assert found.keys() == {BIG}
-    assert (found[BIG].began, found[BIG].solved) == (2, 1)
+    results = bench.results.results()["library"]
+    assert results.keys() == {BIG}
+    assert (results[BIG].began, results[BIG].solved) == (2, 1)
 
 
 def test_only_endings_that_tell_of_the_model_count(bench: Bench) -> None:
@@ -147,9 +147,9 @@ def test_the_newest_attempts_of_a_kind_count(bench: Bench) -> None:
     bench.attempt(Ending.GAVE_UP, BIG, kind=Kind.WEB_APP)
     for number in range(OF_A_KIND + 10):
         bench.attempt(Ending.COMMITTED if number >= 10 else Ending.GAVE_UP, BIG)
-    found = bench.results.results()
-    assert (found["library"][BIG].began, found["library"][BIG].solved) == (OF_A_KIND, OF_A_KIND)
-    assert found["web_app"][BIG].began == 1
+    results = bench.results.results()
+    assert (results["library"][BIG].began, results["library"][BIG].solved) == (OF_A_KIND, OF_A_KIND)
+    assert results["web_app"][BIG].began == 1
     assert LATEST > OF_A_KIND
 
 

@@ -82,10 +82,10 @@ def test_a_cut_at_every_frame_leaves_what_was_acknowledged(life: Life, tmp_path:
 
 
 @settings(max_examples=tiers.examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(place=st.floats(0, 1), zeros=st.integers(0, 3 * PAGE))
+@given(fraction=st.floats(0, 1), zeros=st.integers(0, 3 * PAGE))
 def test_a_cut_at_any_byte_leaves_what_was_acknowledged(
-    life: Life, tmp_path_factory: pytest.TempPathFactory, place: float, zeros: int
+    life: Life, tmp_path_factory: pytest.TempPathFactory, fraction: float, zeros: int
 ) -> None:
-    length = int(place * len(life.raw))
+    length = int(fraction * len(life.raw))
     home = tmp_path_factory.getbasetemp() / "cut"
     check(life, life.cut(home, length, bytes(zeros)), length)

@@ -47,8 +47,8 @@ def work_on(store: Store, task: Task, steps: list[list[tuple[str, str]]]) -> Non
             outcome=Outcome.OK,
             state=AttemptState(phase=Phase.CODING, base="b", step_no=number + 1, plan=calls[0][1] if calls else ""),
         )
-        kept = store.steps.save_step(task.id, task.attempt, task.fence, done, started_at=store.clock(), duration_s=1)
-        kept.result()
+        future = store.steps.save_step(task.id, task.attempt, task.fence, done, started_at=store.clock(), duration_s=1)
+        future.result()
 
 
 def ask(store: Store, task: Task, step_no: int, call_no: int, prompt: str, reply: str) -> None:
@@ -67,15 +67,15 @@ def ask(store: Store, task: Task, step_no: int, call_no: int, prompt: str, reply
 
 def call(store: Store, task: Task, step_no: int, call_no: int, result: str, changed: str) -> None:
     """Store a tool call; its texts may be those of others."""
-    place = ToolPlace(task_id=task.id, attempt=task.attempt, step_no=step_no, call_no=call_no, seq=0)
+    location = ToolPlace(task_id=task.id, attempt=task.attempt, step_no=step_no, call_no=call_no, seq=0)
     change = {"a.py": changed} if changed == "a" else None
     record = ToolRecord(name="edit", arguments=f'{{"path": "{changed}"}}', text=result, change=change)
-    store.tools.save(place, task.fence, record).result()
+    store.tools.save(location, task.fence, record).result()
 
 
 def begin(store: Store, spec: TaskSpec | None = None) -> Task:
-    made = store.queue.submit(spec or TaskSpec(description="x")).result()
-    task = store.queue.claim("w", only=made.task_id).result()
+    submission = store.queue.submit(spec or TaskSpec(description="x")).result()
+    task = store.queue.claim("w", only=submission.task_id).result()
     assert task is not None
     return task
 
@@ -98,8 +98,8 @@ def leave(store: Store, task: Task, how: str) -> None:
 def prune_all(store: Store, days: float) -> list[int]:
     """Prune work and events older than some days; the tasks whose work went."""
     before = store.clock() - timedelta(days=days)
-    found = store.db.write(lambda conn: pruning.long_ended(conn, before, 1000)).result()
-    for task_id in found:
+    task_ids = store.db.write(lambda conn: pruning.long_ended(conn, before, 1000)).result()
+    for task_id in task_ids:
         while prune_some(store, task_id, before).rows:
             pass
     reached: int | None = 0
@@ -107,7 +107,7 @@ def prune_all(store: Store, days: float) -> list[int]:
         some = partial(pruning.prune_events, after=reached, upto=10**9, before=before)
         reached = store.db.write(some).result().reached
     sweep(store)
-    return found
+    return task_ids
 
 
 def prune_some(store: Store, task_id: int, before: datetime) -> Gone:
@@ -118,8 +118,8 @@ def prune_some(store: Store, task_id: int, before: datetime) -> Gone:
 def sweep(store: Store) -> int:
     texts, reached = 0, ""
     while True:
-        found, end = pruning.list_unnamed(store.db.reader(), reached, 3)
-        texts += store.db.write(partial(pruning.drop_unnamed, digests=found)).result()
+        digests, end = pruning.list_unnamed(store.db.reader(), reached, 3)
+        texts += store.db.write(partial(pruning.drop_unnamed, digests=digests)).result()
         if end is None:
             return texts
         reached = end
@@ -128,12 +128,12 @@ def sweep(store: Store) -> int:
 def name(store: Store) -> set[str]:
     """Every digest that some row names, read without any index or helper of the code under test."""
     conn = store.db.reader()
-    found = {row[0] for row in conn.execute("SELECT work FROM steps")}
-    found |= {digest for row in conn.execute("SELECT prompt, reply FROM replies") for digest in row}
-    told = conn.execute("SELECT arguments, result, change FROM tool_calls")
-    found |= {digest for row in told for digest in row if digest}
+    digests = {row[0] for row in conn.execute("SELECT work FROM steps")}
+    digests |= {digest for row in conn.execute("SELECT prompt, reply FROM replies") for digest in row}
+    rows = conn.execute("SELECT arguments, result, change FROM tool_calls")
+    digests |= {digest for row in rows for digest in row if digest}
     texts = (row[0] for row in conn.execute("SELECT data FROM execution_logs"))
-    return found | {data["artifact"] for data in map(json.loads, texts) if "artifact" in data}
+    return digests | {data["artifact"] for data in map(json.loads, texts) if "artifact" in data}
 
 
 def keep(store: Store) -> set[str]:
@@ -164,7 +164,7 @@ def test_whatever_is_pruned_open_tasks_and_references_hold(
             leave(store, task, how)
             store.clock.advance(rest_days * DAY_S)
         before, cut = {table: rows(store, table) for table in NEVER}, store.clock() - timedelta(days=days)
-        whole = {task.id: store.steps.timeline(task.id) for task in store.queue.find(limit=100)}
+        timelines = {task.id: store.steps.timeline(task.id) for task in store.queue.find(limit=100)}
         newest = store.events.newest_id()
         gone = prune_all(store, days)
         assert {table: rows(store, table) for table in NEVER} == before
@@ -176,7 +176,7 @@ def test_whatever_is_pruned_open_tasks_and_references_hold(
             assert bool(store.steps.timeline(task.id)) != may_go
             assert (task.id in gone) == may_go == (pruning.work_pruned(store.db.reader(), task.id) is not None)
             if not may_go:
-                assert store.steps.timeline(task.id) == whole[task.id]
+                assert store.steps.timeline(task.id) == timelines[task.id]
                 last = store.steps.last_work(task.id, task.attempt)
                 assert last is not None
                 assert all(store.steps.artifact(call.prompt) for call in store.steps.calls(task.id))
@@ -201,9 +201,9 @@ def test_a_task_that_is_asked_for_again_while_it_is_pruned_keeps_what_is_left(st
     work_on(store, task, [[("p", "r")]])
     leave(store, task, "gave_up")
     store.clock.advance(31 * DAY_S)
-    found = pruning.long_ended(store.db.reader(), store.clock(), 10)
+    task_ids = pruning.long_ended(store.db.reader(), store.clock(), 10)
     store.queue.retry(task.id).result()
-    (task_id,) = found
+    (task_id,) = task_ids
     assert prune_some(store, task_id, store.clock()) == Gone()
     assert store.steps.timeline(task.id)
 
@@ -250,9 +250,9 @@ def test_which_models_an_attempt_was_given_goes_with_its_work(store: Store) -> N
 
 def test_when_events_were_pruned_is_told(store: Store) -> None:
     assert pruning.events_pruned(store.db.reader()) is None
-    said = Pruned(at=store.clock(), setting="keep_events_days", before=store.clock() - timedelta(days=90))
-    store.db.write(lambda conn: pruning.note_events(conn, said)).result()
-    assert pruning.events_pruned(store.db.reader()) == said
+    record = Pruned(at=store.clock(), setting="keep_events_days", before=store.clock() - timedelta(days=90))
+    store.db.write(lambda conn: pruning.note_events(conn, record)).result()
+    assert pruning.events_pruned(store.db.reader()) == record
 
 
 def test_texts_that_nobody_names_are_found(store: Store) -> None:
@@ -303,29 +303,29 @@ def test_one_job_removes_no_more_than_its_share(store: Store) -> None:
     store.db.write(many).result()
     leave(store, task, "committed")
     store.clock.advance(31 * DAY_S)
-    found = [prune_some(store, task.id, store.clock()) for _ in range(4)]
-    assert [gone.rows for gone in found] == [200, 200, 51, 0]
-    assert [gone.texts for gone in found] == [0, 0, 1, 0]
+    portions = [prune_some(store, task.id, store.clock()) for _ in range(4)]
+    assert [gone.rows for gone in portions] == [200, 200, 51, 0]
+    assert [gone.texts for gone in portions] == [0, 0, 1, 0]
 
 
 @pytest.mark.parametrize("table", ["steps", "replies", "tool_calls", "execution_logs"])
 def test_asking_who_names_a_text_reads_an_index(store: Store, table: str) -> None:
     plan = store.db.reader().execute("EXPLAIN QUERY PLAN " + pruning._DROP, ("x",)).fetchall()
-    said = [row["detail"] for row in plan if f" {table} " in f"{row['detail']} "]
-    assert said
-    assert all("INDEX" in detail and detail.startswith("SEARCH") for detail in said)
+    details = [row["detail"] for row in plan if f" {table} " in f"{row['detail']} "]
+    assert details
+    assert all("INDEX" in detail and detail.startswith("SEARCH") for detail in details)
 
 
 def test_the_last_word_on_whether_the_daemon_was_up_stays(tmp_path: Path) -> None:
     with open_store(tmp_path / "agent.sqlite") as store:
 
-        def told(*kinds: Kind) -> None:
+        def emit(*kinds: Kind) -> None:
             for kind in kinds:
                 store.db.write(partial(store.events.append, event=Event(kind=kind))).result()
 
-        told(Kind.DAEMON_STARTED, Kind.DAEMON_STOPPED, Kind.DAEMON_STARTED, Kind.STATE_SAVED)
+        emit(Kind.DAEMON_STARTED, Kind.DAEMON_STOPPED, Kind.DAEMON_STARTED, Kind.STATE_SAVED)
         store.clock.advance(40 * DAY_S)
-        told(Kind.STATE_SAVED)
+        emit(Kind.STATE_SAVED)
         prune_all(store, 30)
         kinds = [row[0] for row in store.db.reader().execute("SELECT kind FROM execution_logs ORDER BY id")]
         assert kinds == [Kind.DAEMON_STARTED, Kind.STATE_SAVED]

@@ -44,9 +44,9 @@ def descriptions(path: Path) -> list[str]:
 def back_up(path: Path, at: datetime = NOW) -> Path:
     with open_store(path) as store:
         store.events.emit(Event(kind=Kind.LESSON_RETIRED, message=""))  # where nothing was done there is no backup
-    made = backups.make(path, path.parent / "backups", at, keep=9, daily=0)
-    assert made is not None
-    return made
+    backup = backups.make(path, path.parent / "backups", at, keep=9, daily=0)
+    assert backup is not None
+    return backup
 
 
 def garble(path: Path) -> None:

@@ -66,11 +66,11 @@ def test_what_the_engine_saved_is_told_of_the_last_days(store: Store) -> None:
             reply = Completion(text="", backend=backend, model=backend, **more)  # type: ignore[arg-type] # as said
             store.steps.save_reply(ModelRequest(phase=Phase.CODING, messages=()), reply).result()
         for task_id, model in ((1, "repair"), (2, "repair, openai")):
-            made = Commit(
+            commit = Commit(
                 task_id=task_id, attempt=1, repo="r", branch="b", base="x", subject="s", label="tests_passed",
                 commit=f"{task_id} {store.clock()}", model=model,
             )  # fmt: skip
-            store.state.record_commit(made).result()
+            store.state.record_commit(commit).result()
         assert store.state.count_saved_replies() == SavedReplies(days=7.0, replies=3, saved=1, solved=1)
         store.clock.advance(8 * 86400)
     assert count_saved_replies(store.db.reader(), store.clock(), 30) == SavedReplies(
@@ -109,16 +109,16 @@ def test_the_ledger_keeps_files_and_signs_and_the_first_push(store: Store) -> No
 
 
 def test_a_reader_who_is_notified_of_a_commit_finds_it_in_the_ledger(store: Store) -> None:
-    made = Commit(
+    entry = Commit(
         task_id=7, attempt=2, repo="/r", branch="agent/7", commit="c1", base="b", subject="s", label="verified"
     )
-    found: list[tuple[Kind, int | None, Mapping[str, object], list[str]]] = []
+    notices: list[tuple[Kind, int | None, Mapping[str, object], list[str]]] = []
 
     def read(events: Sequence[Event]) -> None:
         ledger = [commit.commit for commit in store.state.commits(9)]
-        found.extend((event.kind, event.task_id, event.data, ledger) for event in events)
+        notices.extend((event.kind, event.task_id, event.data, ledger) for event in events)
 
     store.events.subscribe(read)
-    store.state.record_commit(made).result()
+    store.state.record_commit(entry).result()
     store.events.catch_up().result()
-    assert found == [(Kind.COMMIT_RECORDED, 7, {"commit": "c1", "branch": "agent/7"}, ["c1"])]
+    assert notices == [(Kind.COMMIT_RECORDED, 7, {"commit": "c1", "branch": "agent/7"}, ["c1"])]

@@ -105,14 +105,14 @@ def test_a_stale_fence_is_refused_and_leaves_nothing(store: Store) -> None:
 def test_a_step_and_its_event_are_stored_together(store: Store) -> None:
     task = claim(store)
     save(store, task, step(0, Phase.PLANNING)).result()
-    told = store.events.last(1)[0]
-    assert (told.kind, told.message, told.phase, told.task_id) == (
+    event = store.events.last(1)[0]
+    assert (event.kind, event.message, event.phase, event.task_id) == (
         Kind.STEP_FINISHED,
         "step 0",
         Phase.PLANNING,
         task.id,
     )
-    assert told.data == {"outcome": "ok", "duration_s": 2, "number": 0, "step_no": 0}
+    assert event.data == {"outcome": "ok", "duration_s": 2, "number": 0, "step_no": 0}
 
 
 def test_the_timeline_tells_each_step(store: Store) -> None:
@@ -184,9 +184,9 @@ def test_the_first_reply_of_a_place_stays_and_both_are_counted(store: Store) -> 
     task = claim(store)
     store.steps.save_reply(request(task), answer("first")).result()
     store.steps.save_reply(request(task), answer("second")).result()
-    kept = store.steps.reply((task.id, 1, 0, 0))
-    assert kept is not None
-    assert kept.text == "first"
+    reply = store.steps.reply((task.id, 1, 0, 0))
+    assert reply is not None
+    assert reply.text == "first"
     assert store.state.sum_spent().model_calls == 2
 
 
@@ -268,7 +268,7 @@ def test_a_prompt_whose_beginning_changed_keeps_what_stands_and_one_in_the_text_
     store: Store,
 ) -> None:
     task = claim(store)
-    native, text = (replace(answer(), protocol=one) for one in (ToolProtocol.NATIVE, ToolProtocol.TEXT))
+    native, text = (replace(answer(), protocol=protocol) for protocol in (ToolProtocol.NATIVE, ToolProtocol.TEXT))
     store.steps.save_reply(work(task, 0, *call(0), *call(1)), native).result()
     masked = replace(call(0)[1], text="(left out)")
     store.steps.save_reply(work(task, 1, call(0)[0], masked, *call(1)), native).result()
@@ -299,22 +299,22 @@ def reporting(number: int, *forms: list[object]) -> Step:
 
 def test_how_tools_were_called_is_added_up_and_a_step_counts_once(store: Store) -> None:
     task, forms = claim(store), ToolForms(store.db)
-    assert forms.known("openai", "gpt-5") == {}
+    assert forms.read_counts("openai", "gpt-5") == {}
     done = reporting(0, ["openai", "gpt-5", "native", 3, 1], ["openai", "gpt-5-2026-08-07", "native", 2, 0])
     for _ in range(2):
         save(store, task, done).result()
     more = reporting(1, ["openai", "gpt-5", "text", 0, 4], ["openai", "gpt-5-mini", "native", 0, 9])
     save(store, task, more).result()
-    assert forms.known("openai", "gpt-5") == {
+    assert forms.read_counts("openai", "gpt-5") == {
         ToolProtocol.NATIVE: FormCounts(well=5, malformed=1),
         ToolProtocol.TEXT: FormCounts(well=0, malformed=4),
     }
-    assert forms.known("openai", "gpt-5-mini") == {ToolProtocol.NATIVE: FormCounts(malformed=9)}
-    assert forms.known("ollama", "gpt-5") == {}
+    assert forms.read_counts("openai", "gpt-5-mini") == {ToolProtocol.NATIVE: FormCounts(malformed=9)}
+    assert forms.read_counts("ollama", "gpt-5") == {}
 
 
 def test_a_stale_fence_teaches_nothing_of_tools(store: Store) -> None:
     task = claim(store)
     with pytest.raises(StaleFence):
         save(store, task, reporting(0, ["openai", "gpt-5", "native", 3, 1]), fence=task.fence + 1).result()
-    assert ToolForms(store.db).known("openai", "gpt-5") == {}
+    assert ToolForms(store.db).read_counts("openai", "gpt-5") == {}

@@ -44,7 +44,7 @@ def claim(store: Store) -> Task:
     return task
 
 
-def place(task: Task, step_no: int = 1, call_no: int = 0, seq: int = 0) -> ToolPlace:
+def locate(task: Task, step_no: int = 1, call_no: int = 0, seq: int = 0) -> ToolPlace:
     return ToolPlace(task_id=task.id, attempt=task.attempt, step_no=step_no, call_no=call_no, seq=seq)
 
 
@@ -68,14 +68,14 @@ def events(store: Store) -> list[Event]:
 def test_a_call_is_found_at_its_place_after_a_restart_as_it_was_stored(tmp_path: Path) -> None:
     with open_store(tmp_path / "a.sqlite") as store:
         task = claim(store)
-        assert store.tools.stored(place(task)) is None
-        save(store, task, place(task, 1, 2, 3)).result()
-        save(store, task, place(task, 1, 2, 4), replace(EDIT, text="no such text", ok=False, change=None)).result()
+        assert store.tools.stored(locate(task)) is None
+        save(store, task, locate(task, 1, 2, 3)).result()
+        save(store, task, locate(task, 1, 2, 4), replace(EDIT, text="no such text", ok=False, change=None)).result()
     with open_store(tmp_path / "a.sqlite") as store:
-        assert store.tools.stored(place(task, 1, 2, 3)) == replace(EDIT, replayed=True)
-        failed = store.tools.stored(place(task, 1, 2, 4))
+        assert store.tools.stored(locate(task, 1, 2, 3)) == replace(EDIT, replayed=True)
+        failed = store.tools.stored(locate(task, 1, 2, 4))
         assert failed == replace(EDIT, text="no such text", ok=False, change=None, replayed=True)
-        others = [place(task, 2, 2, 3), place(task, 1, 1, 3), place(task, 1, 2, 5), replace(place(task), attempt=2)]
+        others = [locate(task, 2, 2, 3), locate(task, 1, 1, 3), locate(task, 1, 2, 5), replace(locate(task), attempt=2)]
         assert [store.tools.stored(other) for other in others] == [None] * 4
 
 
@@ -91,16 +91,16 @@ def test_whatever_texts_and_changes_hold_comes_back(
         task = claim(store)
         records = [replace(EDIT, text=text, change=change) for text, change in results]
         for seq, record in enumerate(records):
-            save(store, task, place(task, seq=seq), record).result()
-        found = [store.tools.stored(place(task, seq=seq)) for seq in range(len(records))]
-        assert found == [replace(record, replayed=True) for record in records]
+            save(store, task, locate(task, seq=seq), record).result()
+        replays = [store.tools.stored(locate(task, seq=seq)) for seq in range(len(records))]
+        assert replays == [replace(record, replayed=True) for record in records]
 
 
 def test_a_call_and_its_event_are_stored_together_and_it_names_the_try_of_its_reply(store: Store) -> None:
     task = claim(store)
     reply(store, task)
-    save(store, task, place(task)).result()
-    save(store, task, place(task, seq=1), replace(EDIT, ok=False, change=None)).result()
+    save(store, task, locate(task)).result()
+    save(store, task, locate(task, seq=1), replace(EDIT, ok=False, change=None)).result()
     done, failed = events(store)
     assert (done.message, done.task_id, done.attempt, done.iteration) == ("edit a.py", task.id, 1, 3)
     assert (done.phase, done.worker) == (Phase.CODING, "w")
@@ -113,20 +113,20 @@ def test_a_call_and_its_event_are_stored_together_and_it_names_the_try_of_its_re
 def test_a_stale_fence_is_refused_and_leaves_nothing(store: Store) -> None:
     task = claim(store)
     with pytest.raises(StaleFence):
-        save(store, task, place(task), fence=task.fence + 1).result()
+        save(store, task, locate(task), fence=task.fence + 1).result()
     store.queue.requeue(task.id, task.fence, "shutdown").result()
     with pytest.raises(StaleFence):
-        save(store, task, place(task)).result()
-    assert store.tools.stored(place(task)) is None
+        save(store, task, locate(task)).result()
+    assert store.tools.stored(locate(task)) is None
     assert events(store) == []
 
 
 def test_storing_a_call_twice_keeps_the_first_and_tells_of_it_once(store: Store) -> None:
     task = claim(store)
-    save(store, task, place(task)).result()
+    save(store, task, locate(task)).result()
     texts = store.db.reader().execute("SELECT COUNT(*) FROM artifacts").fetchone()[0]
-    save(store, task, place(task), replace(EDIT, text="another", change=None)).result()
-    assert store.tools.stored(place(task)) == replace(EDIT, replayed=True)
+    save(store, task, locate(task), replace(EDIT, text="another", change=None)).result()
+    assert store.tools.stored(locate(task)) == replace(EDIT, replayed=True)
     assert len(events(store)) == 1
     assert store.db.reader().execute("SELECT COUNT(*) FROM artifacts").fetchone()[0] == texts
 
@@ -140,11 +140,11 @@ def test_secrets_are_taken_out_of_all_but_the_change_which_may_be_committed(tmp_
             text=f"said {SECRET}",
             change={"a.py": f"KEY = '{SECRET}'\n"},
         )
-        save(store, task, place(task), record).result()
-        found = store.tools.stored(place(task))
-        assert found is not None
-        assert json.loads(found.arguments) == {"command": "echo *** 'é'"}
-        assert (found.text, found.change) == ("said ***", record.change)
+        save(store, task, locate(task), record).result()
+        replay = store.tools.stored(locate(task))
+        assert replay is not None
+        assert json.loads(replay.arguments) == {"command": "echo *** 'é'"}
+        assert (replay.text, replay.change) == ("said ***", record.change)
         assert SECRET not in f"{events(store)} {tool_store.calls(store.db.reader(), task.id, 1, 1)}"
         assert events(store)[0].message == "run: echo *** 'é'"
 
@@ -152,15 +152,15 @@ def test_secrets_are_taken_out_of_all_but_the_change_which_may_be_committed(tmp_
 @pytest.mark.parametrize("arguments", ["{path: \ud800", "[" * 700 + "]" * 700, "[" * 100_000])
 def test_arguments_that_are_no_json_or_endless_are_kept_as_a_text(store: Store, arguments: str) -> None:
     task = claim(store)
-    save(store, task, place(task), replace(EDIT, arguments=arguments)).result()
-    found = store.tools.stored(place(task))
-    assert found is not None
-    assert arguments in (found.arguments, json.loads(found.arguments))
+    save(store, task, locate(task), replace(EDIT, arguments=arguments)).result()
+    replay = store.tools.stored(locate(task))
+    assert replay is not None
+    assert arguments in (replay.arguments, json.loads(replay.arguments))
 
 
 def test_the_calls_of_a_step_are_listed_in_order_and_counted(store: Store) -> None:
     task = claim(store)
-    for at in (place(task, 1, 1, 0), place(task, 1, 0, 1), place(task, 1, 0, 0), place(task, 4)):
+    for at in (locate(task, 1, 1, 0), locate(task, 1, 0, 1), locate(task, 1, 0, 0), locate(task, 4)):
         save(store, task, at, replace(EDIT, ok=at.call_no == 0)).result()
     conn = store.db.reader()
     listed = tool_store.calls(conn, task.id, 1, 1)
@@ -174,7 +174,7 @@ def test_the_calls_of_a_step_are_listed_in_order_and_counted(store: Store) -> No
 @pytest.mark.parametrize("flipped", ["ok = 7", "seq = -1", "at = 'noon'", "took_s = 'long'"])
 def test_a_call_with_a_flipped_value_is_damage(store: Store, flipped: str) -> None:
     task = claim(store)
-    save(store, task, place(task)).result()
+    save(store, task, locate(task)).result()
     assert list(recovery.check_rows(store.db.reader())) == []
     store.db.write(lambda conn: conn.execute(f"UPDATE tool_calls SET {flipped}")).result()
     assert list(recovery.check_rows(store.db.reader())) == ["1 rows of tool_calls are not as they were written"]
@@ -212,22 +212,22 @@ def save_and_die(path: Path, at: ToolPlace, fence: int, when: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("when", "kept"), [("before the event", False), ("before the commit", False), ("after the commit", True)]
+    ("when", "is_stored"), [("before the event", False), ("before the commit", False), ("after the commit", True)]
 )
-def test_killed_between_result_and_event_there_are_both_or_neither(tmp_path: Path, when: str, kept: bool) -> None:
+def test_killed_between_result_and_event_there_are_both_or_neither(tmp_path: Path, when: str, is_stored: bool) -> None:
     path = tmp_path / "a.sqlite"
     with open_store(path) as store:
         task = claim(store)
     child = multiprocessing.get_context("spawn").Process(
-        target=save_and_die, args=(path, place(task), task.fence, when)
+        target=save_and_die, args=(path, locate(task), task.fence, when)
     )
     child.start()
     child.join(60)
     assert child.exitcode == -signal.SIGKILL
     with open_store(path) as store:
-        assert (store.tools.stored(place(task)) is not None, len(events(store))) == (kept, int(kept))
-        save(store, task, place(task), replace(EDIT, text="run again")).result()
-        found = store.tools.stored(place(task))
-        assert found is not None
-        assert found.text == (EDIT.text if kept else "run again")
+        assert (store.tools.stored(locate(task)) is not None, len(events(store))) == (is_stored, int(is_stored))
+        save(store, task, locate(task), replace(EDIT, text="run again")).result()
+        replay = store.tools.stored(locate(task))
+        assert replay is not None
+        assert replay.text == (EDIT.text if is_stored else "run again")
         assert len(events(store)) == 1

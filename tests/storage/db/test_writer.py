@@ -88,8 +88,8 @@ def test_what_was_acknowledged_is_there_and_nothing_else(
 ) -> None:
     with Database(tmp_path_factory.mktemp("db") / "a.sqlite") as db:
         futures = [db.write(add(n) if fine else failing(n)) for n, fine in enumerate(good)]
-        kept = [future.result() for future in futures if future.exception() is None]
-        assert read_stored(db) == kept == [n for n, fine in enumerate(good) if fine]
+        numbers = [future.result() for future in futures if future.exception() is None]
+        assert read_stored(db) == numbers == [n for n, fine in enumerate(good) if fine]
 
 
 def test_a_future_resolves_after_the_commit(db: Database) -> None:

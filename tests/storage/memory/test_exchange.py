@@ -43,14 +43,14 @@ def export(store: Store, *secrets: str) -> str:
 
 
 async def test_lessons_go_to_another_machine_and_are_recalled_there_each_on_its_own(tmp_path: Path) -> None:
-    with open_store(tmp_path / "a.sqlite") as one, open_store(tmp_path / "b.sqlite") as other:
-        await learn(one, "Add the prices of a basket")
-        await learn(one, "Add the weights of a parcel")
-        text = export(one)
+    with open_store(tmp_path / "a.sqlite") as source, open_store(tmp_path / "b.sqlite") as other:
+        await learn(source, "Add the prices of a basket")
+        await learn(source, "Add the weights of a parcel")
+        text = export(source)
         taken = other.db.write(lambda conn: take(conn, read(text))).result()
         assert (taken.new, taken.known) == (4, 0)
-        found = await memory_of(other).recall(f"TypeError: {ERROR}", 3)
-        assert len([lesson for lesson in found if lesson.source == "failure"]) == 2
+        lessons = await memory_of(other).recall(f"TypeError: {ERROR}", 3)
+        assert len([lesson for lesson in lessons if lesson.source == "failure"]) == 2
         assert export(other) == text
 
 
@@ -93,11 +93,11 @@ async def test_a_lesson_without_the_day_it_was_learned_takes_the_day_it_failed_a
     with open_store(tmp_path / "a.sqlite") as store:
         await learn(store, "Add the prices of a basket")
         early, late = "2026-01-01T00:00:00.000Z", "2026-02-02T00:00:00.000Z"
-        for learned, told in [(late, late), (None, early)]:
+        for learned, expected in [(late, late), (None, early)]:
             set_ = partial(_date, created=early, learned=learned)
             store.db.write(set_).result()
             line = json.loads(export(store).splitlines()[0])
-            assert (line["created_at"], line["learned_at"]) == (early, told)
+            assert (line["created_at"], line["learned_at"]) == (early, expected)
 
 
 def _date(conn: Connection, created: str, learned: str | None) -> None:

@@ -54,13 +54,13 @@ def verdict(*failures: Failure, reason: str = "1 failed") -> Verdict:
 
 
 def test_failures_of_one_kind_are_one_error() -> None:
-    one, other = (
+    failure, other = (
         Failure(
             id=f"t.py::test_{n}", kind="KeyError", message=f"'k{n}'", frame=f"pkg/a.py:{n} in total", excerpt="x = y"
         )
         for n in (1, 2)
     )
-    assert errors_of(verdict(one, other)) == {
+    assert errors_of(verdict(failure, other)) == {
         "KeyError: <value>\nin total": "KeyError: 'k1'\npkg/a.py:1 in total\nx = y"
     }
 

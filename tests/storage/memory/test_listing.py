@@ -23,8 +23,8 @@ def near(store: Store, lesson: int, arms: dict[Assignment, int], *, solved: bool
         for arm, count in arms.items():
             for _ in range(count):
                 task += 1
-                one = Recalled(kind="failure", item=lesson, arm=arm, score=0.9)
-                recall_log.add(conn, task, 1, [one], store.clock())  # type: ignore[arg-type]
+                recall = Recalled(kind="failure", item=lesson, arm=arm, score=0.9)
+                recall_log.add(conn, task, 1, [recall], store.clock())  # type: ignore[arg-type]
                 recall_log.end(conn, task, 1, solved=solved, iterations=1, at=store.clock())  # type: ignore[arg-type]
 
     store.db.write(job).result()
@@ -33,11 +33,11 @@ def near(store: Store, lesson: int, arms: dict[Assignment, int], *, solved: bool
 @pytest.fixture
 async def memory(store: Store) -> LongTermMemory:
     """One that learned from three tasks, an hour apart."""
-    made = make(store)
+    new_memory = make(store)
     for number in range(3):
-        await learn(made, store, f"Parse file {number}", f"{ERROR} {number}", f"Advice {number}.")
+        await learn(new_memory, store, f"Parse file {number}", f"{ERROR} {number}", f"Advice {number}.")
         store.clock.advance(3600)
-    return made
+    return new_memory
 
 
 def page(store: Store, wanted: Wanted, **more: object) -> list[int]:
@@ -83,24 +83,24 @@ async def test_the_standing_is_noted_when_an_attempt_ends(store: Store, memory: 
     near(store, 1, {Assignment.SHOWN: 6}, solved=False)
     assert rows.standing(store.db.reader(), "failure", 1) is Standing.TRUSTED
     task = store.queue.submit(TaskSpec(description="x")).result().task_id
-    one = Recalled(kind="failure", item=1, arm=Assignment.SHOWN, score=0.9)
-    store.db.write(lambda conn: recall_log.add(conn, task, 1, [one], store.clock())).result()
+    recall = Recalled(kind="failure", item=1, arm=Assignment.SHOWN, score=0.9)
+    store.db.write(lambda conn: recall_log.add(conn, task, 1, [recall], store.clock())).result()
     await memory.conclude(work("x\n"), task, False)
     assert page(store, Wanted(state=State.PROBATION)) == [1]
     assert listing.states(store.db.reader())["failure", State.PROBATION] == 1
-    found = listing.read(store.db.reader(), "failure", 1)
-    assert found is not None
-    assert (found.shown, found.withheld) == (Share(0, 7), Share())
+    lesson = listing.read(store.db.reader(), "failure", 1)
+    assert lesson is not None
+    assert (lesson.shown, lesson.withheld) == (Share(0, 7), Share())
 
 
 async def test_retiring_and_restoring_are_told_once(store: Store, memory: LongTermMemory) -> None:
     assert memory.retire("failure", 2).result()
     assert not memory.retire("failure", 2).result()
     assert not memory.retire("failure", 99).result()
-    found = listing.read(store.db.reader(), "failure", 2)
-    assert found is not None
-    assert (found.state, found.retired_by, found.retired_at) == (State.RETIRED, "owner", store.clock())
-    assert 2 not in [one.item for one in memory.search(f"TypeError: {ERROR} 1", 9) if one.kind == "failure"]
+    lesson = listing.read(store.db.reader(), "failure", 2)
+    assert lesson is not None
+    assert (lesson.state, lesson.retired_by, lesson.retired_at) == (State.RETIRED, "owner", store.clock())
+    assert 2 not in [hit.item for hit in memory.search(f"TypeError: {ERROR} 1", 9) if hit.kind == "failure"]
     assert memory.restore("failure", 2).result()
     assert not memory.restore("failure", 2).result()
     assert memory.search(f"TypeError: {ERROR} 1", 9)[0].kind == "failure"
@@ -115,15 +115,15 @@ async def test_a_restored_lesson_is_judged_by_what_comes_then(store: Store, memo
     task = store.queue.submit(TaskSpec(description="x")).result().task_id
     await memory.recall(f"TypeError: {ERROR} 0", 6, task_id=task)
     await memory.conclude(work("x\n"), task, False)
-    found = listing.read(store.db.reader(), "failure", 1)
-    assert found is not None
-    assert (found.state, found.shown, found.withheld) == (State.ACTIVE, Share(0, 1), Share())
+    lesson = listing.read(store.db.reader(), "failure", 1)
+    assert lesson is not None
+    assert (lesson.state, lesson.shown, lesson.withheld) == (State.ACTIVE, Share(0, 1), Share())
 
 
 async def test_memory_s_worth_counts_an_attempt_where_its_own_lot_put_it(store: Store, memory: LongTermMemory) -> None:
     near(store, 1, {Assignment.SHOWN: 3, Assignment.PROBATION: 2, Assignment.CONTROL: 4}, solved=True)
-    found = recall_log.uplift(store.db.reader())
-    assert (found.shown, found.control) == (Share(5, 5), Share(4, 4))
+    uplift = recall_log.uplift(store.db.reader())
+    assert (uplift.shown, uplift.control) == (Share(5, 5), Share(4, 4))
 
 
 async def test_days_without_a_lesson_are_counted_as_none(store: Store, memory: LongTermMemory) -> None:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 hashed = HashedEmbedder()
 
 
-def alike(one: str, other: str) -> float:
-    rows = hashed.embed([one, other])
+def alike(text: str, other: str) -> float:
+    rows = hashed.embed([text, other])
     return float(rows[0] @ rows[1])
 
 
@@ -112,12 +112,12 @@ class Noting(HashedEmbedder):
 def test_a_model_is_asked_once_for_what_two_errors_of_late_say_alike() -> None:
     model = Noting()
     blended = BlendedEmbedder(model)
-    one, other = (blended.embed([f"KeyError: no such key\nin {name}"])[0] for name in ("load", "store"))
+    vector, other = (blended.embed([f"KeyError: no such key\nin {name}"])[0] for name in ("load", "store"))
     assert len(model.asked) == 1
-    assert 0.5 < float(one @ other) < 1.0
+    assert 0.5 < float(vector @ other) < 1.0
     again = blended.embed(["KeyError: no such key\nin load", "sort the words", "KeyError: no such key\nin load"])
     assert model.asked[1:] == ["sort the words"]
-    assert float(again[0] @ one) == float(again[2] @ one) == pytest.approx(1.0, abs=1e-6)
+    assert float(again[0] @ vector) == float(again[2] @ vector) == pytest.approx(1.0, abs=1e-6)
 
 
 def test_texts_of_long_ago_are_asked_for_again() -> None:

@@ -19,12 +19,12 @@ COUNT = 12
 def end(store: Store, arms: list[Assignment], *, solved: bool, iterations: int, tokens: int) -> int:
     """A task whose attempt was near to one lesson for each arm, in their order."""
     task_id = store.queue.submit(TaskSpec(description="x")).result().task_id
-    found = [Recalled(kind="failure", item=item, arm=arm, score=0.5) for item, arm in enumerate(arms, 1)]
+    recalls = [Recalled(kind="failure", item=item, arm=arm, score=0.5) for item, arm in enumerate(arms, 1)]
     at = store.clock()
     request = ModelRequest(phase=Phase.CODING, messages=(), task_id=task_id, attempt=1)
-    said = Completion(text="", backend="b", model="m", tokens_in=tokens - 1, tokens_out=1)
-    store.steps.save_reply(request, said).result()
-    store.db.write(lambda conn: recall_log.add(conn, task_id, 1, found, at)).result()
+    completion = Completion(text="", backend="b", model="m", tokens_in=tokens - 1, tokens_out=1)
+    store.steps.save_reply(request, completion).result()
+    store.db.write(lambda conn: recall_log.add(conn, task_id, 1, recalls, at)).result()
     store.db.write(lambda conn: recall_log.end(conn, task_id, 1, solved=solved, iterations=iterations, at=at)).result()
     return task_id
 
@@ -33,11 +33,11 @@ def test_tries_and_tokens_are_compared_between_who_saw_lessons_and_who_saw_none(
     for more in range(COUNT):
         end(store, [Assignment.SHOWN, Assignment.SHOWN], solved=True, iterations=2 + more, tokens=100 + more)
         end(store, [Assignment.CONTROL, Assignment.CONTROL], solved=False, iterations=5 + more, tokens=900 + more)
-    found = recall_log.uplift(store.db.reader())
-    assert (found.shown, found.control) == (Share(COUNT, COUNT), Share(0, COUNT))
-    assert found.iterations is not None
-    assert found.tokens is not None
-    assert (found.iterations.estimate, found.tokens.estimate) == pytest.approx((-3, -800))
+    uplift = recall_log.uplift(store.db.reader())
+    assert (uplift.shown, uplift.control) == (Share(COUNT, COUNT), Share(0, COUNT))
+    assert uplift.iterations is not None
+    assert uplift.tokens is not None
+    assert (uplift.iterations.estimate, uplift.tokens.estimate) == pytest.approx((-3, -800))
 
 
 def test_a_lesson_is_judged_by_the_attempts_it_was_near_to_and_one_left_out_on_probation_counts_as_withheld(

@@ -47,8 +47,8 @@ def server() -> Iterator[WireServer]:
 
 @pytest.fixture(params=[ollama, openai])
 def remote(request: pytest.FixtureRequest) -> Make:
-    made: Make = request.param
-    return made
+    make: Make = request.param
+    return make
 
 
 def blend(server: WireServer) -> Loadable:

@@ -31,7 +31,7 @@ def test_paths_lines_and_values_do_not_matter(n: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("error", "other"),
     [
         ("assert 5 == 7312", "assert -2.5e3 == 8"),
         ("<Foo object at 0x7fae01> is not callable", "<Foo object at 0x11> is not callable"),
@@ -50,13 +50,13 @@ def test_paths_lines_and_values_do_not_matter(n: int) -> None:
         ("tmp12 is missing", "tmp9 is missing"),
     ],
 )
-def test_what_changes_from_run_to_run_is_left_out(one: str, other: str) -> None:
-    assert signature(one) == signature(other)
-    assert "<" in signature(one) or "Assertion" in signature(one)
+def test_what_changes_from_run_to_run_is_left_out(error: str, other: str) -> None:
+    assert signature(error) == signature(other)
+    assert "<" in signature(error) or "Assertion" in signature(error)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("error", "other"),
     [
         ("KeyError: 'a'", "IndexError: 'a'"),
         ("TypeError: can only concatenate str", "TypeError: unsupported operand"),
@@ -67,8 +67,8 @@ def test_what_changes_from_run_to_run_is_left_out(one: str, other: str) -> None:
         ('  File "/a.py", line 1, in f\nE', '  File "/a.py", line 1, in g\nE'),
     ],
 )
-def test_another_mistake_has_another_signature(one: str, other: str) -> None:
-    assert signature(one) != signature(other)
+def test_another_mistake_has_another_signature(error: str, other: str) -> None:
+    assert signature(error) != signature(other)
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_a_node_stack_keeps_own_functions() -> None:
 
 @given(st.text(max_size=400))
 def test_any_text_gives_a_short_signature_without_a_number(text: str) -> None:
-    found = signature(text)
-    assert len(found) <= MAX_CHARS
-    assert not any(line != line.strip() for line in found.split("\n"))
+    result = signature(text)
+    assert len(result) <= MAX_CHARS
+    assert not any(line != line.strip() for line in result.split("\n"))
 
 
 def test_a_long_text_takes_no_long_time() -> None:
@@ -142,7 +142,7 @@ VALUES = st.recursive(
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "difference"),
     [
         ("assert 0.30000000000000004 == 0.3", "almost equal floats, inexact"),
         ("assert 1.1000000000000001 == 1.1", "almost equal floats, inexact"),
@@ -179,8 +179,8 @@ VALUES = st.recursive(
         ("AssertionError: expected undefined to equal 4", "nothing instead of a value"),
     ],
 )
-def test_the_difference_is_told(line: str, told: str) -> None:
-    assert relation(line) == DIFFERS + told
+def test_the_difference_is_told(line: str, difference: str) -> None:
+    assert relation(line) == DIFFERS + difference
 
 
 @pytest.mark.parametrize(
@@ -205,6 +205,6 @@ def test_jest_tells_its_sides_on_lines_of_their_own() -> None:
 
 @given(VALUES, VALUES)
 def test_no_value_breaks_it_and_none_is_in_what_it_says(got: object, wanted: object) -> None:
-    told = relation(f"assert {got!r} == {wanted!r}")
-    assert not told or told.startswith(DIFFERS)
-    assert told == told.translate(str.maketrans("", "", "0123456789'[]{}"))
+    message = relation(f"assert {got!r} == {wanted!r}")
+    assert not message or message.startswith(DIFFERS)
+    assert message == message.translate(str.maketrans("", "", "0123456789'[]{}"))

@@ -36,8 +36,8 @@ def fail(message: str = ERROR, kind: str = "TypeError") -> Verdict:
 
 def work(text: str, verdict: Verdict | None = None, advice: str = "", **fields: object) -> AttemptState:
     tries = (Try(iteration=1, digest="d", failing=(), feedback="", reflection=Reflection(suggested_fix=advice)),)
-    made = AttemptState(phase=Phase.REFLECTING, base="", change={"shop.py": text}, verdict=verdict, tries=tries)
-    return replace(made, **fields)  # type: ignore[arg-type]  # each caller names fields of Work
+    state = AttemptState(phase=Phase.REFLECTING, base="", change={"shop.py": text}, verdict=verdict, tries=tries)
+    return replace(state, **fields)  # type: ignore[arg-type]  # each caller names fields of Work
 
 
 @pytest.fixture
@@ -191,11 +191,11 @@ async def test_a_share_of_the_attempts_sees_no_lesson_and_is_counted(store: Stor
     memory = make(store, control_share=0.3)
     await learn(memory, store, "Parse a CSV file of prices", ERROR, "Good advice.")
     seen = [bool(await attempt(memory, store, solved=lambda with_it: with_it)) for _ in range(100)]
-    found = memory.uplift()
+    uplift = memory.uplift()
     assert 15 <= seen.count(False) <= 45
-    assert (found.shown.part, found.shown.whole) == (seen.count(True), seen.count(True))
-    assert (found.control.part, found.control.whole) == (0, seen.count(False))
-    assert found.solve_rate.low > 0.8
+    assert (uplift.shown.part, uplift.shown.whole) == (seen.count(True), seen.count(True))
+    assert (uplift.control.part, uplift.control.whole) == (0, seen.count(False))
+    assert uplift.solve_rate.low > 0.8
 
 
 async def test_an_attempt_keeps_its_lot_however_often_it_asks(store: Store) -> None:
@@ -232,9 +232,9 @@ async def test_a_lesson_that_harms_is_put_to_the_test_and_retires_and_one_that_h
         for _ in range(60):
             await attempt(memory, store, solved=lambda with_it: with_it is not harmful)  # noqa: B023  called at once
         assert bool(await memory.recall(ERROR, 3)) is not harmful
-        told = [event.message for event in events(store) if event.kind is Kind.LESSON_RETIRED]
-        assert len(told) == 1
-        assert "attempts were solved with it" in told[0]
+        messages = [event.message for event in events(store) if event.kind is Kind.LESSON_RETIRED]
+        assert len(messages) == 1
+        assert "attempts were solved with it" in messages[0]
 
 
 async def test_an_attempt_that_ends_twice_scores_its_lessons_once(memory: LongTermMemory, store: Store) -> None:
@@ -333,7 +333,7 @@ async def test_a_lesson_leaves_its_repository_where_it_is_about_the_language_or_
     here = store.queue.submit(TaskSpec(description="x", repo="/src/shop")).result().task_id
     there = store.queue.submit(TaskSpec(description="x", repo="/src/bank")).result().task_id
     query = f"{kind}: {message}"
-    assert [one.source for one in await memory.recall(query, 3, task_id=here)] == ["failure"]
+    assert [lesson.source for lesson in await memory.recall(query, 3, task_id=here)] == ["failure"]
     assert len(await memory.recall(query, 3, task_id=there)) == shared
 
 

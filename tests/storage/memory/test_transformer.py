@@ -22,10 +22,10 @@ from tests.support.daemon import until
 
 @pytest.fixture(scope="module")
 def embedder() -> Iterator[SentenceTransformerEmbedder]:
-    found = SentenceTransformerEmbedder(find_packaged_model() or "")
-    found.load()
-    yield found
-    found.close()
+    new_embedder = SentenceTransformerEmbedder(find_packaged_model() or "")
+    new_embedder.load()
+    yield new_embedder
+    new_embedder.close()
 
 
 def process_of(embedder: SentenceTransformerEmbedder) -> psutil.Process:

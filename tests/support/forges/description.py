@@ -63,9 +63,9 @@ class Description:
 
     def operation(self, method: str, path: str) -> Operation:
         """Return the operation that a request asks for; one that the description does not know is an error."""
-        found = [each for each in self.operations if each.pattern.fullmatch(f"{method} {path}")]
-        assert found, f"the description has no {method} {path}"
-        return min(found, key=lambda each: each.name.count("{"))
+        matches = [each for each in self.operations if each.pattern.fullmatch(f"{method} {path}")]
+        assert matches, f"the description has no {method} {path}"
+        return min(matches, key=lambda each: each.name.count("{"))
 
     def check_request(self, operation: Operation, query: Mapping[str, str], body: object) -> None:
         """Hold a request against the description: the names and values of its query, and its body."""
@@ -76,19 +76,19 @@ class Description:
         if operation.body is not None:
             self._check(operation.body, body)
 
-    def answer(self, operation: Operation, status: int, made: Any) -> Any:
+    def answer(self, operation: Operation, status: int, body: Any) -> Any:
         """An answer with all that the description demands of it, after it was held against the description."""
         schema = operation.answers.get(str(status), operation.answers.get(f"{status // 100}XX", MISSING))
         if schema is MISSING:
             typed = "2XX" in operation.answers
             assert status >= 400, f"{operation.name} does not answer {status}"
             assert typed or (operation.name, status) in self.unlisted, f"{operation.name} does not answer {status}"
-            return made
+            return body
         if schema is None:
-            return made
-        whole = self.filled(schema, made)
-        self._check(schema, whole)
-        return whole
+            return body
+        filled_body = self.filled(schema, body)
+        self._check(schema, filled_body)
+        return filled_body
 
     def filled(self, schema: Any, value: Any) -> Any:
         """A value with the fields that it must have and has not."""
@@ -101,9 +101,11 @@ class Description:
             return [self.filled(schema.get("items", {}), each) for each in value]
         if not isinstance(value, Mapping):
             return value
-        known = schema.get("properties", {})
-        made = {name: self.filled(known.get(name, {}), each) for name, each in value.items()}
-        return made | {name: self._example(known[name]) for name in schema.get("required", ()) if name not in made}
+        properties = schema.get("properties", {})
+        members = {name: self.filled(properties.get(name, {}), each) for name, each in value.items()}
+        return members | {
+            name: self._example(properties[name]) for name in schema.get("required", ()) if name not in members
+        }
 
     def lean(self, schema: Any, value: Any) -> Any:
         """A value without the fields that it need not have."""
@@ -140,10 +142,10 @@ class Description:
         return schema
 
     def _validator(self, schema: Any) -> Draft202012Validator:
-        made = self._validators.get(id(schema))  # those that are asked for stay as long as the description
-        if made is None:
-            made = self._validators[id(schema)] = Draft202012Validator({"components": self._components, **schema})
-        return made
+        validator = self._validators.get(id(schema))  # those that are asked for stay as long as the description
+        if validator is None:
+            validator = self._validators[id(schema)] = Draft202012Validator({"components": self._components, **schema})
+        return validator
 
     def _is_valid(self, schema: Any, value: Any) -> bool:
         return bool(self._validator(schema).is_valid(value))
@@ -166,15 +168,15 @@ def close(schema: Any) -> Any:
         return [close(each) for each in schema]
     if not isinstance(schema, Mapping):
         return schema
-    made = {name: close(each) for name, each in schema.items()}
-    if isinstance(made.get("properties"), dict) and "type" in made:
-        made["properties"] = {name: close(each) for name, each in schema["properties"].items()}
-        made.setdefault("additionalProperties", False)
-    return made
+    closed = {name: close(each) for name, each in schema.items()}
+    if isinstance(closed.get("properties"), dict) and "type" in closed:
+        closed["properties"] = {name: close(each) for name, each in schema["properties"].items()}
+        closed.setdefault("additionalProperties", False)
+    return closed
 
 
 @cache
 def publish(name: str) -> Mapping[str, Any]:
     """The excerpt of this name."""
-    found: Mapping[str, Any] = json.loads((PLACE / f"{name}.json").read_text(encoding="utf-8"))
-    return found
+    excerpt: Mapping[str, Any] = json.loads((PLACE / f"{name}.json").read_text(encoding="utf-8"))
+    return excerpt

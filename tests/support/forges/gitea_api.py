@@ -38,7 +38,7 @@ class GiteaApi:
             ("GET", "/user", lambda _: (200, self._user(BOT))),
             ("GET", f"{at}/collaborators/([^/]+)/permission", self._permission),
             ("GET", f"{at}/issues", self._issues),
-            ("GET", f"{at}/issues/(\\d+)", self._one),
+            ("GET", f"{at}/issues/(\\d+)", self._read_issue),
             ("GET", f"{at}/issues/(\\d+)/comments", self._comments),
             ("POST", f"{at}/issues/(\\d+)/comments", self._commented),
             ("PATCH", f"{at}/issues/comments/(\\d+)", self._edited),
@@ -65,17 +65,17 @@ class GiteaApi:
     def _issues(self, request: Request) -> Answer:
         assert request.query["type"] == "issues"
         label, all_issues = request.query["labels"], self.world.issues.values()
-        known = any(label in each.labels for each in all_issues)  # a label that does not exist is discarded
-        found = [
+        label_exists = any(label in each.labels for each in all_issues)  # a label that does not exist is discarded
+        issues = [
             self._issue(each)
             for each in reversed(all_issues)
-            if each.state == request.query["state"] and (label in each.labels or not known)
+            if each.state == request.query["state"] and (label in each.labels or not label_exists)
         ]
-        return 200, found
+        return 200, issues
 
-    def _one(self, request: Request) -> Answer:
-        found = self.world.issues.get(int(request.parts[0]))
-        return (200, self._issue(found)) if found else NOT_FOUND
+    def _read_issue(self, request: Request) -> Answer:
+        issue = self.world.issues.get(int(request.parts[0]))
+        return (200, self._issue(issue)) if issue else NOT_FOUND
 
     def _comments(self, request: Request) -> Answer:
         thread = self.world.thread(int(request.parts[0]))
@@ -100,12 +100,12 @@ class GiteaApi:
 
     def _pulls(self, request: Request) -> Answer:
         state = request.query["state"]
-        found = [
+        pulls = [
             self._pull(each)
             for each in self.world.pulls.values()
             if state == "all" or (state == "open") == (each.state == "open")
         ]
-        return 200, found
+        return 200, pulls
 
     def _opened(self, request: Request) -> Answer:
         body, world = request.body, self.world
@@ -114,8 +114,8 @@ class GiteaApi:
         if not world.head(body["head"]):
             return NOT_FOUND
         draft = body["title"].startswith("WIP:")
-        made = world.pull(body["title"], body["body"], body["head"], body["base"], draft=draft)
-        return 201, self._pull(made)
+        pull = world.pull(body["title"], body["body"], body["head"], body["base"], draft=draft)
+        return 201, self._pull(pull)
 
     def _one_pull(self, request: Request) -> Answer:
         return 200, self._pull(self.world.pulls[int(request.parts[0])])
@@ -131,7 +131,7 @@ class GiteaApi:
 
     def _lines(self, request: Request) -> Answer:
         pull = self.world.pulls[int(request.parts[0])]
-        found = [
+        lines = [
             {
                 "id": each.id, "body": each.text, "user": self._user(each.author), "path": each.path,
                 "position": each.line or 0, "original_position": 0, "diff_hunk": "@@ -1 +1 @@\n+right",
@@ -140,18 +140,18 @@ class GiteaApi:
             for each in pull.notes
             if each.path
         ]  # fmt: skip
-        return 200, found
+        return 200, lines
 
     def _statuses(self, request: Request) -> Answer:
         names = {"failed": "failure", "passed": "success", "running": "pending"}
-        found = [
+        statuses = [
             {
                 "id": 1, "status": names[each.state], "context": each.name, "description": each.text,
                 "target_url": "http://x/run",
             }
             for each in self.world.checks.get(request.parts[0], ())
         ]  # fmt: skip
-        commit = {"state": "success", "sha": request.parts[0], "total_count": len(found), "statuses": found}
+        commit = {"state": "success", "sha": request.parts[0], "total_count": len(statuses), "statuses": statuses}
         return 200, commit
 
     def _issue(self, thread: Thread) -> Row:

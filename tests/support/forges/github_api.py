@@ -36,7 +36,7 @@ class GitHubApi:
             ("GET", at, self._repository),
             ("GET", "/user", lambda _: (200, self._user(BOT))),
             ("GET", f"{at}/issues", self._issues),
-            ("GET", f"{at}/issues/(\\d+)", self._one),
+            ("GET", f"{at}/issues/(\\d+)", self._read_issue),
             ("GET", f"{at}/issues/(\\d+)/comments", self._comments),
             ("POST", f"{at}/issues/(\\d+)/comments", self._commented),
             ("PATCH", f"{at}/issues/comments/(\\d+)", self._edited),
@@ -55,16 +55,16 @@ class GitHubApi:
 
     def _issues(self, request: Request) -> Answer:
         threads = [*self.world.issues.values(), *self.world.pulls.values()]  # as GitHub has it: both are issues
-        found = [
+        issues = [
             self._issue(each)
             for each in sorted(threads, key=lambda each: -each.number)
             if each.state == request.query["state"] and request.query["labels"] in each.labels
         ]
-        return 200, found
+        return 200, issues
 
-    def _one(self, request: Request) -> Answer:
-        found = self.world.issues.get(int(request.parts[0]))
-        return (200, self._issue(found)) if found else (404, {"message": "Not Found"})
+    def _read_issue(self, request: Request) -> Answer:
+        issue = self.world.issues.get(int(request.parts[0]))
+        return (200, self._issue(issue)) if issue else (404, {"message": "Not Found"})
 
     def _comments(self, request: Request) -> Answer:
         thread = self.world.thread(int(request.parts[0]))
@@ -88,12 +88,12 @@ class GitHubApi:
 
     def _pulls(self, request: Request) -> Answer:
         state, head = request.query["state"], request.query.get("head", ":").partition(":")[2]
-        found = [
+        pulls = [
             self._pull(each)
             for each in self.world.pulls.values()
             if (state == "all" or (state == "open") == (each.state == "open")) and head in {"", each.branch}
         ]
-        return 200, found
+        return 200, pulls
 
     def _opened(self, request: Request) -> Answer:
         body, world = request.body, self.world
@@ -106,32 +106,32 @@ class GitHubApi:
         if body.get("draft") and not world.drafts:
             why = "Draft pull requests are not supported in this repository."
             return 422, {"message": why}
-        made = world.pull(body["title"], body["body"], body["head"], body["base"], draft=bool(body.get("draft")))
-        return 201, self._pull(made)
+        pull = world.pull(body["title"], body["body"], body["head"], body["base"], draft=bool(body.get("draft")))
+        return 201, self._pull(pull)
 
     def _one_pull(self, request: Request) -> Answer:
         return 200, self._pull(self.world.pulls[int(request.parts[0])])
 
     def _lines(self, request: Request) -> Answer:
         pull = self.world.pulls[int(request.parts[0])]
-        found = [
+        lines = [
             {
-                **self._said(each), "path": each.path, "line": each.line, "original_line": each.line,
+                **self._row_of(each), "path": each.path, "line": each.line, "original_line": each.line,
                 "diff_hunk": "@@ -1 +1 @@\n+right", "commit_id": self.world.head(pull.branch),
                 "pull_request_review_id": 1,
             }
             for each in pull.notes
             if each.path
         ]  # fmt: skip
-        return 200, found
+        return 200, lines
 
     def _runs(self, request: Request) -> Answer:
         runs = [self._run(request.parts[0], each) for each in self.world.checks.get(request.parts[0], ())]
         return 200, {"total_count": len(runs), "check_runs": runs}
 
     def _statuses(self, request: Request) -> Answer:
-        found = {"state": "success", "sha": request.parts[0], "total_count": 0, "statuses": []}
-        return 200, found
+        status = {"state": "success", "sha": request.parts[0], "total_count": 0, "statuses": []}
+        return 200, status
 
     def _run(self, commit: str, check: Check) -> Row:
         ended = check.state != "running"
@@ -157,14 +157,14 @@ class GitHubApi:
             "created_at": AT, "updated_at": AT, "comments": len(thread.notes), **more,
         }  # fmt: skip
 
-    def _said(self, note: Note) -> Row:
+    def _row_of(self, note: Note) -> Row:
         return {
             "id": note.id, "body": note.text, "user": self._user(note.author),
             "author_association": self._association(note.author), "html_url": f"http://x/comments/{note.id}",
         }  # fmt: skip
 
     def _comment(self, note: Note) -> Row:
-        return {**self._said(note), "created_at": AT, "updated_at": AT}
+        return {**self._row_of(note), "created_at": AT, "updated_at": AT}
 
     def _pull(self, thread: Thread) -> Row:
         return {

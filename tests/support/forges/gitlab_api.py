@@ -39,7 +39,7 @@ class GitLabApi:
             ("GET", "/user", lambda _: (200, self._user(BOT))),
             ("GET", f"{at}/members/all/(\\d+)", self._member),
             ("GET", f"{at}/issues", self._issues),
-            ("GET", f"{at}/issues/(\\d+)", self._one),
+            ("GET", f"{at}/issues/(\\d+)", self._read_issue),
             ("GET", notes, self._notes),
             ("POST", notes, self._noted),
             ("PUT", f"{notes}/(\\d+)", self._edited),
@@ -66,26 +66,26 @@ class GitLabApi:
         return 404, {"message": "404 Not found"}
 
     def _issues(self, request: Request) -> Answer:
-        found = [
+        issues = [
             self._issue(each)
             for each in reversed(self.world.issues.values())
             if each.state == "open" and request.query["state"] == "opened" and request.query["labels"] in each.labels
         ]
-        return 200, found
+        return 200, issues
 
-    def _one(self, request: Request) -> Answer:
-        found = self.world.issues.get(int(request.parts[0]))
-        return (200, self._issue(found)) if found else (404, {"message": "404 Not found"})
+    def _read_issue(self, request: Request) -> Answer:
+        issue = self.world.issues.get(int(request.parts[0]))
+        return (200, self._issue(issue)) if issue else (404, {"message": "404 Not found"})
 
     def _thread(self, request: Request) -> Thread | None:
-        kept = self.world.issues if request.parts[0] == "issues" else self.world.pulls
-        return kept.get(int(request.parts[1]))
+        threads = self.world.issues if request.parts[0] == "issues" else self.world.pulls
+        return threads.get(int(request.parts[1]))
 
     def _notes(self, request: Request) -> Answer:
         thread = self._thread(request)
         assert thread
-        told = {**self._note(thread, Note(1, BOT, "changed the description")), "system": True}
-        return 200, [told, *(self._note(thread, each) for each in thread.notes)]
+        system_note = {**self._note(thread, Note(1, BOT, "changed the description")), "system": True}
+        return 200, [system_note, *(self._note(thread, each) for each in thread.notes)]
 
     def _noted(self, request: Request) -> Answer:
         thread = self._thread(request)
@@ -104,12 +104,12 @@ class GitLabApi:
 
     def _requests(self, request: Request) -> Answer:
         state, branch = request.query["state"], request.query.get("source_branch", "")
-        found = [
+        requests = [
             self._request(each)
             for each in self.world.pulls.values()
             if state in {"all", STATES.get(each.state, each.state)} and branch in {"", each.branch}
         ]
-        return 200, found
+        return 200, requests
 
     def _opened(self, request: Request) -> Answer:
         body, world = request.body, self.world
@@ -121,15 +121,15 @@ class GitLabApi:
         if not world.head(branch):
             return 400, {"message": {"source_branch": ["does not exist"]}}
         draft = body["title"].startswith("Draft: ")
-        made = world.pull(body["title"], body["description"], branch, body["target_branch"], draft=draft)
-        return 201, self._request(made)
+        merge_request = world.pull(body["title"], body["description"], branch, body["target_branch"], draft=draft)
+        return 201, self._request(merge_request)
 
     def _one_request(self, request: Request) -> Answer:
         return 200, self._request(self.world.pulls[int(request.parts[0])])
 
     def _statuses(self, request: Request) -> Answer:
         names = {"failed": "failed", "passed": "success", "running": "running"}
-        found = [
+        statuses = [
             {
                 "id": 1, "sha": request.parts[0], "ref": None, "name": each.name, "description": each.text or None,
                 "target_url": "http://x/run", "status": names.get(each.state, each.state), "allow_failure": False,
@@ -137,7 +137,7 @@ class GitLabApi:
             }
             for each in self.world.checks.get(request.parts[0], ())
         ]  # fmt: skip
-        return 200, found
+        return 200, statuses
 
     def _issue(self, thread: Thread) -> Row:
         return {
@@ -148,7 +148,7 @@ class GitLabApi:
         }  # fmt: skip
 
     def _note(self, thread: Thread, note: Note) -> Row:
-        place = {
+        position = {
             "position_type": "text", "old_path": note.path, "new_path": note.path, "old_line": None,
             "new_line": note.line, "base_sha": "", "start_sha": "", "head_sha": "",
         }  # fmt: skip
@@ -156,7 +156,7 @@ class GitLabApi:
             "id": note.id, "body": note.text, "author": self._user(note.author), "system": False,
             "type": "DiffNote" if note.path else None, "noteable_iid": thread.number, "created_at": AT,
             "updated_at": AT, "noteable_type": "MergeRequest" if thread.branch else "Issue",
-            **({"position": place} if note.path else {}),
+            **({"position": position} if note.path else {}),
         }  # fmt: skip
 
     def _request(self, thread: Thread) -> Row:

@@ -28,7 +28,7 @@ def rows(name: str) -> Schema:
     return {"type": "array", "items": ref(name)}
 
 
-def one(*texts: str) -> Schema:
+def enum_of(*texts: str) -> Schema:
     return {"enum": list(texts)}
 
 
@@ -54,14 +54,14 @@ REFUSED: Schema = {
     "properties": {"message": {"type": ["string", "array", "object"]}},
 }
 PAGES = {"page": NUMBER, "per_page": NUMBER}
-SORTED = {**PAGES, "sort": one("asc", "desc"), "order_by": one("created_at", "updated_at")}
+SORTED = {**PAGES, "sort": enum_of("asc", "desc"), "order_by": enum_of("created_at", "updated_at")}
 NOTE = record(body=TEXT)
 OPERATIONS: Mapping[str, Schema] = {
     f"GET {AT}": ask(ref("Project")),
     "GET /user": ask(ref("User")),
     f"GET {AT}/members/all/{{user_id}}": ask(ref("Member")),
     f"GET {AT}/issues": ask(
-        rows("Issue"), state=one("opened", "closed", "all"), labels={"type": "array", "items": TEXT}, **PAGES
+        rows("Issue"), state=enum_of("opened", "closed", "all"), labels={"type": "array", "items": TEXT}, **PAGES
     ),
     f"GET {AT}/issues/{{issue_iid}}": ask(ref("Issue")),
     f"GET {AT}/issues/{{noteable_id}}/notes": ask(rows("Note"), **SORTED),
@@ -71,7 +71,7 @@ OPERATIONS: Mapping[str, Schema] = {
     f"POST {AT}/merge_requests/{{noteable_id}}/notes": is_sent(201, ref("Note"), NOTE),
     f"PUT {AT}/merge_requests/{{noteable_id}}/notes/{{note_id}}": is_sent(200, ref("Note"), NOTE),
     f"GET {AT}/merge_requests": ask(
-        rows("MergeRequest"), state=one("opened", "closed", "locked", "merged", "all"), source_branch=TEXT, **PAGES
+        rows("MergeRequest"), state=enum_of("opened", "closed", "locked", "merged", "all"), source_branch=TEXT, **PAGES
     ),
     f"POST {AT}/merge_requests": is_sent(
         201, ref("MergeRequest"), record(source_branch=TEXT, target_branch=TEXT, title=TEXT, description=TEXT), 409, 422
@@ -89,29 +89,29 @@ COMPONENTS: Mapping[str, Schema] = {
     "UserBasic": record(**USER),
     "Member": record(**USER, access_level=NUMBER, expires_at=MAYBE_TEXT),
     "Issue": record(
-        id=NUMBER, iid=NUMBER, project_id=NUMBER, title=TEXT, description=MAYBE_TEXT, state=one("opened", "closed"),
+        id=NUMBER, iid=NUMBER, project_id=NUMBER, title=TEXT, description=MAYBE_TEXT, state=enum_of("opened", "closed"),
         labels={"type": "array", "items": TEXT}, author=ref("UserBasic"), web_url=TEXT, created_at=TIME,
         updated_at=TIME, closed_at=MAYBE_TIME, issue_type=TEXT, confidential=TRUTH, user_notes_count=NUMBER,
     ),
     "Note": record(
         id=NUMBER, body=TEXT, author=ref("UserBasic"), system=TRUTH, type=MAYBE_TEXT, noteable_id=NUMBER,
-        noteable_type=one("Issue", "MergeRequest"), noteable_iid=NUMBER, project_id=NUMBER, resolvable=TRUTH,
+        noteable_type=enum_of("Issue", "MergeRequest"), noteable_iid=NUMBER, project_id=NUMBER, resolvable=TRUTH,
         created_at=TIME, updated_at=TIME,
     ),
     "Position": record(
-        position_type=one("text", "image", "file"), old_path=MAYBE_TEXT, new_path=MAYBE_TEXT, old_line=MAYBE_NUMBER,
+        position_type=enum_of("text", "image", "file"), old_path=MAYBE_TEXT, new_path=MAYBE_TEXT, old_line=MAYBE_NUMBER,
         new_line=MAYBE_NUMBER, base_sha=TEXT, start_sha=TEXT, head_sha=TEXT,
     ),
     "MergeRequest": record(
         id=NUMBER, iid=NUMBER, project_id=NUMBER, title=TEXT, description=MAYBE_TEXT,
-        state=one("opened", "closed", "merged", "locked"), source_branch=TEXT, target_branch=TEXT,
+        state=enum_of("opened", "closed", "merged", "locked"), source_branch=TEXT, target_branch=TEXT,
         source_project_id=NUMBER, target_project_id=NUMBER, sha=SHA, merge_commit_sha=MAYBE_TEXT, draft=TRUTH,
         merged_at=MAYBE_TIME, closed_at=MAYBE_TIME, created_at=TIME, updated_at=TIME, author=ref("UserBasic"),
         labels={"type": "array", "items": TEXT}, detailed_merge_status=TEXT, web_url=TEXT,
     ),
     "CommitStatus": record(
         id=NUMBER, sha=SHA, ref=MAYBE_TEXT, name=TEXT, description=MAYBE_TEXT, target_url=MAYBE_TEXT,
-        status=one("created", "waiting_for_resource", "preparing", "waiting_for_callback", "pending", "running",
+        status=enum_of("created", "waiting_for_resource", "preparing", "waiting_for_callback", "pending", "running",
                    "success", "failed", "canceled", "canceling", "skipped", "manual", "scheduled"),
         allow_failure=TRUTH, created_at=TIME, started_at=MAYBE_TIME, finished_at=MAYBE_TIME, author=ref("UserBasic"),
     ),

@@ -56,20 +56,20 @@ def services_of(store: Store, manager: GitManager, emit: Sink) -> Services:
 async def commit_files(store: Store, manager: GitManager, task: Task, text: str, reason: str = "done") -> Task:
     """Do a task as a worker would, without an agent."""
     spec = task.spec
-    place = manager.open(spec.repo, spec.base, task.id, spec.description, task.created_at)
+    workspace = manager.open(spec.repo, spec.base, task.id, spec.description, task.created_at)
     message = CommitMessage(subject=f"Do task {task.id}", trailers={"Task": str(task.id)})
-    made = manager.commit(place, place.base, {"answer.txt": text}, message)
-    assert made
+    commit = manager.commit(workspace, workspace.base, {"answer.txt": text}, message)
+    assert commit
     if spec.integrate:
-        assert manager.advance(place, made, place.base)
+        assert manager.advance(workspace, commit, workspace.base)
     entry = Entry(
-        task_id=task.id, attempt=1, repo=spec.repo or "", branch=made.branch, commit=made.id, base=made.parent,
+        task_id=task.id, attempt=1, repo=spec.repo or "", branch=commit.branch, commit=commit.id, base=commit.parent,
         subject="Do it", label="tests_passed", integrated=bool(spec.integrate),
-        target=place.target or "" if spec.integrate else "",
+        target=workspace.target or "" if spec.integrate else "",
     )  # fmt: skip
     await asyncio.wrap_future(store.state.record_commit(entry))
     return await asyncio.wrap_future(
-        store.queue.finish(task.id, task.fence, Ending.COMMITTED, reason=reason, commit=made.id, branch=made.branch)
+        store.queue.finish(task.id, task.fence, Ending.COMMITTED, reason=reason, commit=commit.id, branch=commit.branch)
     )
 
 

@@ -203,18 +203,18 @@ class ForgeServer:
         operation = description.operation(seen.method, seen.path)
         description.check_request(operation, seen.query, body)
         for method, pattern, answer in self.api.routes():
-            found = re.fullmatch(pattern, seen.path)
-            if method == seen.method and found:
-                parts = tuple(unquote(each) for each in found.groups())
-                status, made = answer(Request(parts, seen.query, body or {}))
+            match = re.fullmatch(pattern, seen.path)
+            if method == seen.method and match:
+                parts = tuple(unquote(each) for each in match.groups())
+                status, result = answer(Request(parts, seen.query, body or {}))
                 break
         else:
             raise AssertionError(f"no such request: {seen.method} {seen.path}")
-        made = description.answer(operation, status, made)
+        result = description.answer(operation, status, result)
         if self.lean and status < 300:
-            made = description.lean(operation.answers[str(status)], made)
-        made, headers = self._page(seen, made, operation)
-        content = b"" if made is None else json.dumps(made).encode()
+            result = description.lean(operation.answers[str(status)], result)
+        result, headers = self._page(seen, result, operation)
+        content = b"" if result is None else json.dumps(result).encode()
         if seen.method == "GET" and self.etags and status == 200:
             tag = f'W/"{hashlib.sha256(content).hexdigest()}"'
             headers["ETag"] = tag
@@ -222,12 +222,12 @@ class ForgeServer:
                 return 304, b"", headers
         return status, content, headers
 
-    def _page(self, seen: Seen, made: Any, operation: Operation) -> tuple[Any, dict[str, str]]:
+    def _page(self, seen: Seen, result: Any, operation: Operation) -> tuple[Any, dict[str, str]]:
         """One page of a list, with the address of the next one as the forges give it."""
-        key = next((each for each in self.api.rows if isinstance(made, dict) and each in made), "")
-        rows = made[key] if key else made
+        key = next((each for each in self.api.rows if isinstance(result, dict) and each in result), "")
+        rows = result[key] if key else result
         if not isinstance(rows, list) or self.api.page_size not in operation.query:
-            return made, {}
+            return result, {}
         size, page = min(self.most, int(seen.query.get(self.api.page_size, 30))), int(seen.query.get("page", 1))
         part = rows[(page - 1) * size : page * size]
         headers = {}
@@ -236,7 +236,7 @@ class ForgeServer:
             headers["Link"] = (
                 f'<{self.site}{self.api.prefix}{seen.path}?{query}>; rel="next", <{self.site}>; rel="last"'
             )
-        return ({**made, key: part} if key else part), headers
+        return ({**result, key: part} if key else part), headers
 
     @staticmethod
     def _send(handler: BaseHTTPRequestHandler, status: int, content: bytes, headers: Mapping[str, str]) -> None:

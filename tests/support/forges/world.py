@@ -71,9 +71,9 @@ class World:
     def pull(self, title: str, text: str, branch: str, base: str, *, draft: bool) -> Thread:
         """Open a pull request, as the bot."""
         number = self._number(self.pulls)
-        made = Thread(number, title, text, BOT, branch=branch, base=base, draft=draft)
-        self.pulls[number] = made
-        return made
+        thread = Thread(number, title, text, BOT, branch=branch, base=base, draft=draft)
+        self.pulls[number] = thread
+        return thread
 
     def say(self, thread: Thread, text: str, *, by: str = "olga", path: str = "", line: int | None = None) -> Note:
         """Comment."""

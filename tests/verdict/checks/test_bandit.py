@@ -27,9 +27,9 @@ def reader() -> BanditReader:
     ],
 )
 def test_what_it_finds_is_weighed(reader: BanditReader, text: str, rule: str, severity: Severity) -> None:
-    found = {seen.rule: seen for seen in reader.scan(text)}
-    assert found[rule].severity is severity
-    assert found[rule].why
+    findings = {seen.rule: seen for seen in reader.scan(text)}
+    assert findings[rule].severity is severity
+    assert findings[rule].why
 
 
 @pytest.mark.parametrize("text", ["", "def f(:", "x" * 500_000, "assert x\nimport random\nrandom.random()\n"])
@@ -39,8 +39,8 @@ def test_what_is_no_python_or_of_no_use_is_passed_over(reader: BanditReader, tex
 
 async def test_several_threads_may_read_at_once(reader: BanditReader) -> None:
     texts = [f"import requests\nx = {n}\nrequests.get(u, verify=False, timeout={n})\n" for n in range(30)]
-    found = await asyncio.gather(*(asyncio.to_thread(reader.scan, text) for text in texts))
-    assert all({seen.rule for seen in one} == {"bandit.B501"} for one in found)
+    scans = await asyncio.gather(*(asyncio.to_thread(reader.scan, text) for text in texts))
+    assert all({seen.rule for seen in scan} == {"bandit.B501"} for scan in scans)
 
 
 def test_the_same_text_is_read_once(reader: BanditReader) -> None:

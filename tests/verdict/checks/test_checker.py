@@ -25,8 +25,8 @@ async def report(
     return await GATE.examine(ChangeCheckJob(spec=spec, tree=TextTree(base or {}), change=change))
 
 
-def describe(found: ChangeCheckReport) -> list[tuple[str, Severity, str, int]]:
-    return [(finding.rule, finding.severity, finding.path, finding.line) for finding in found.findings]
+def describe(check_report: ChangeCheckReport) -> list[tuple[str, Severity, str, int]]:
+    return [(finding.rule, finding.severity, finding.path, finding.line) for finding in check_report.findings]
 
 
 async def test_a_plain_change_is_let_through() -> None:
@@ -100,17 +100,17 @@ async def test_files_that_the_owner_gave_are_his() -> None:
 async def test_the_agents_own_tests_are_read_as_tests() -> None:
     spec = TaskSpec(description="Write it", kind=Kind.CLI_TOOL)
     own = {"tests/test_a.py": "import os, subprocess, pytest\nsubprocess.run(['a'])\nos._exit(0)\n"}
-    found = await GATE.examine(ChangeCheckJob(spec=spec, tree=TextTree(), change={}, own=own))
-    assert describe(found) == [("python.hard-exit", Severity.BLOCK, "tests/test_a.py", 3)]
+    check_report = await GATE.examine(ChangeCheckJob(spec=spec, tree=TextTree(), change={}, own=own))
+    assert describe(check_report) == [("python.hard-exit", Severity.BLOCK, "tests/test_a.py", 3)]
 
 
 async def test_what_the_owner_must_decide_is_asked_once_for_each_rule_and_file() -> None:
     text = "import subprocess\nsubprocess.run(['a'])\nsubprocess.run(['b'])\n"
-    found = await report({"a.py": text})
-    (ask,) = found.asks
+    check_report = await report({"a.py": text})
+    (ask,) = check_report.asks
     assert (ask.kind, ask.subject) == (AskKind.FINDING, "finding:python.subprocess:a.py")
     assert "a.py:2" in ask.question
-    assert [severity for _, severity, _, _ in describe(found)] == [Severity.ASK, Severity.ASK]
+    assert [severity for _, severity, _, _ in describe(check_report)] == [Severity.ASK, Severity.ASK]
 
 
 async def test_the_owners_answer_counts() -> None:
@@ -129,7 +129,7 @@ async def test_the_owners_answer_counts() -> None:
 
 
 async def test_commands_in_scripts_recipes_and_packages_are_read() -> None:
-    found = await report(
+    check_report = await report(
         {
             "run.sh": "#!/bin/sh\nset -e\nrm -rf ~/x\n",
             "Makefile": "all:\n\tgit push --force\n",
@@ -138,7 +138,7 @@ async def test_commands_in_scripts_recipes_and_packages_are_read() -> None:
             "a.mjs": "import { execFileSync } from 'child_process';\nexecFileSync('sudo', ['ls']);\n",
         }
     )
-    commands = {(f.rule, f.path, f.line, f.argv) for f in found.findings if f.rule.startswith("command.")}
+    commands = {(f.rule, f.path, f.line, f.argv) for f in check_report.findings if f.rule.startswith("command.")}
     assert commands == {
         ("command.rm-outside", "run.sh", 3, ("rm", "-rf", "~/x")),
         ("command.force-push", "Makefile", 2, ("git", "push", "--force")),
@@ -149,18 +149,18 @@ async def test_commands_in_scripts_recipes_and_packages_are_read() -> None:
 
 
 async def test_a_line_is_not_told_by_two_readers() -> None:
-    found = await report({"a.py": "import subprocess\nsubprocess.run(x, shell=True)\n"})
-    assert describe(found) == [("python.subprocess-shell", Severity.BLOCK, "a.py", 2)]
-    found = await report({"a.py": "import jinja2\ne = jinja2.Environment()\n"})
-    assert describe(found) == [("bandit.B701", Severity.BLOCK, "a.py", 2)]
+    check_report = await report({"a.py": "import subprocess\nsubprocess.run(x, shell=True)\n"})
+    assert describe(check_report) == [("python.subprocess-shell", Severity.BLOCK, "a.py", 2)]
+    check_report = await report({"a.py": "import jinja2\ne = jinja2.Environment()\n"})
+    assert describe(check_report) == [("bandit.B701", Severity.BLOCK, "a.py", 2)]
 
 
 async def test_trifles_do_not_push_out_what_matters_and_nothing_steers_the_terminal() -> None:
     text = "import pickle\n" + "pickle.loads(x)\n" * 400 + "eval('\\x1b[2J' + x, y)\neval(z)\n"
-    found = await report({"a.py": text, "b.sh": "rm -rf /a\x1b[2Jb\n"})
-    assert len(found.findings) == 200
-    assert [f.rule for f in found.findings[:2]] == ["python.eval", "command.rm-outside"]
-    assert all(finding.message.isprintable() for finding in found.findings)
+    check_report = await report({"a.py": text, "b.sh": "rm -rf /a\x1b[2Jb\n"})
+    assert len(check_report.findings) == 200
+    assert [f.rule for f in check_report.findings[:2]] == ["python.eval", "command.rm-outside"]
+    assert all(finding.message.isprintable() for finding in check_report.findings)
 
 
 async def test_a_misspelt_rule_in_a_task_is_told() -> None:
@@ -171,8 +171,8 @@ async def test_a_misspelt_rule_in_a_task_is_told() -> None:
 
 async def test_changes_are_read_side_by_side() -> None:
     changes = [{f"m{n}.py": f"x = {n}\ndef f(y):\n    return eval(y)\n" * 20} for n in range(12)]
-    found = await asyncio.gather(*(report(dict(change)) for change in changes))
-    assert [len(one.findings) for one in found] == [20] * 12
+    check_reports = await asyncio.gather(*(report(dict(change)) for change in changes))
+    assert [len(check_report.findings) for check_report in check_reports] == [20] * 12
 
 
 # Functions as they are written for small tasks; none of them is anybody's business.
@@ -221,6 +221,6 @@ def main():
 
 
 async def test_right_answers_are_neither_blocked_nor_asked_about() -> None:
-    found = await report({"solution.py": RIGHT})
-    assert {severity for _, severity, _, _ in describe(found)} <= {Severity.NOTE}
-    assert {rule for rule, *_ in describe(found)} == {"python.eval-built", "bandit.B324"}
+    check_report = await report({"solution.py": RIGHT})
+    assert {severity for _, severity, _, _ in describe(check_report)} <= {Severity.NOTE}
+    assert {rule for rule, *_ in describe(check_report)} == {"python.eval-built", "bandit.B324"}

@@ -25,7 +25,7 @@ def test_the_page_lists_every_rule_with_its_default() -> None:
 
 def test_the_page_lists_every_pattern() -> None:
     lines = PAGE.read_text().splitlines()
-    wanted = [f"| `command.{one.name}` | {one.why} |" for one in PATTERNS]
+    wanted = [f"| `command.{pattern.name}` | {pattern.why} |" for pattern in PATTERNS]
     assert [line for line in lines if line.startswith("| `command.")] == wanted, "\n".join(wanted)
 
 

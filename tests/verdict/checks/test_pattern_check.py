@@ -61,7 +61,7 @@ async def learn(store: Store, memory: LongTermMemory, bad: str = BAD, good: str 
 
 async def ask(memory: LongTermMemory, text: str, task_id: int | None = None, **base: str) -> ChangeCheckReport:
     spec = TaskSpec(description="Write mean()")
-    tree = TextTree({f"{name}.py": kept for name, kept in base.items()})
+    tree = TextTree({f"{name}.py": source for name, source in base.items()})
     return await PatternCheck(memory).examine(
         ChangeCheckJob(spec=spec, tree=tree, change={"m.py": text}, task_id=task_id)
     )
@@ -71,10 +71,10 @@ async def test_what_failed_is_known_again_under_other_names(store: Store) -> Non
     memory = memory_of(store)
     await learn(store, memory)
     report = await ask(memory, f"import math\n\n\n{RENAMED}", submit(store))
-    (found,), (lesson,) = report.findings, report.lessons
-    assert (found.severity, found.path, found.line) == (Severity.NOTE, "m.py", 4)
-    assert "mean is written like code that failed" in found.message
-    assert found.message.endswith("Test it."), "the change that mended it stands in the lesson alone"
+    (finding,), (lesson,) = report.findings, report.lessons
+    assert (finding.severity, finding.path, finding.line) == (Severity.NOTE, "m.py", 4)
+    assert "mean is written like code that failed" in finding.message
+    assert finding.message.endswith("Test it."), "the change that mended it stands in the lesson alone"
     assert "What mended it" in lesson.text
 
 

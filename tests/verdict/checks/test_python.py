@@ -193,9 +193,9 @@ def test_a_test_may_know_that_it_is_one() -> None:
 
 def test_a_finding_names_line_text_and_command() -> None:
     seen = python.scan("import os\n\nos.system('rm -rf /')\n", hooks)
-    assert {(one.rule, one.line) for one in seen} == {("python.os-system", 3), ("command.rm-outside", 3)}
-    assert next(one for one in seen if one.rule == "python.os-system").what == "`os.system('rm -rf /')`"
-    assert next(one for one in seen if one.argv).argv == ("rm", "-rf", "/")
+    assert {(finding.rule, finding.line) for finding in seen} == {("python.os-system", 3), ("command.rm-outside", 3)}
+    assert next(finding for finding in seen if finding.rule == "python.os-system").what == "`os.system('rm -rf /')`"
+    assert next(finding for finding in seen if finding.argv).argv == ("rm", "-rf", "/")
 
 
 def test_code_in_constant_text_is_told_at_the_line_that_runs_it() -> None:

@@ -30,6 +30,6 @@ async def test_a_right_program_is_let_through(name: str) -> None:
     text = PROGRAMS[name]
     assert python.read_tree(text) if name.endswith(".py") else javascript.fault(name, text) is None
     job = ChangeCheckJob(spec=TaskSpec(description="Write it"), tree=TextTree(), change={name: text})
-    found = await GATE.examine(job)
-    assert [finding for finding in found.findings if finding.severity is not Severity.NOTE] == []
-    assert found.asks == ()
+    report = await GATE.examine(job)
+    assert [finding for finding in report.findings if finding.severity is not Severity.NOTE] == []
+    assert report.asks == ()

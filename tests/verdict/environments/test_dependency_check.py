@@ -64,14 +64,14 @@ def rules(report: ChangeCheckReport) -> list[tuple[str, str, int]]:
 
 async def test_a_change_that_needs_nothing_passes_without_a_look_at_the_index(checker: Make) -> None:
     files = {"calc.py": "import json\nfrom helper import x\n", "helper.py": "import pytest, hypothesis\n"}
-    found = await checker(where={"PIP_INDEX_URL": "http://127.0.0.1:9/"}).examine(job(files))
-    assert found == ChangeCheckReport()
+    report = await checker(where={"PIP_INDEX_URL": "http://127.0.0.1:9/"}).examine(job(files))
+    assert report == ChangeCheckReport()
 
 
 async def test_a_package_that_nobody_allowed_is_asked_for_with_all_that_matters(checker: Make) -> None:
-    found = await checker().examine(job({"sky/moon.py": f"'''x'''\n{USES}"}))
-    (ask,) = found.asks
-    assert (ask.subject, found.findings, dict(found.packages)) == ("package:moonphase", (), {})
+    report = await checker().examine(job({"sky/moon.py": f"'''x'''\n{USES}"}))
+    (ask,) = report.asks
+    assert (ask.subject, report.findings, dict(report.packages)) == ("package:moonphase", (), {})
     for part in ("sky/moon.py:2", "imports moonphase", "installs the wheel", "run in the sandbox", "moonphase 1.0"):
         assert part in ask.question
     assert "What moonphase is for" in ask.question
@@ -85,14 +85,14 @@ async def test_what_the_owner_allows_is_installed_with_what_it_depends_on(
     allowed = checker("Moonphase") if how == "setting" else checker()
     asked = job({"moon.py": USES}, packages=["moonphase"] if how == "task" else [])
     asked = replace(asked, granted=frozenset({"package:moonphase"} if how == "granted" else ()))
-    found = await allowed.examine(asked)
+    report = await allowed.examine(asked)
     line = "Moonphase==1.0\n" if how == "setting" else "moonphase==1.0\n"
     packages = {"moonphase": "1.0", "tidewave": "2.0"}
-    assert found == ChangeCheckReport(packages=packages, declares={"requirements.txt": line})
+    assert report == ChangeCheckReport(packages=packages, declares={"requirements.txt": line})
     (event,) = events
     assert (event.kind, event.task_id, event.message) == (Kind.PACKAGE_INSTALLED, 7, "moonphase 1.0, tidewave 2.0")
     assert event.data["packages"]["tidewave"][1].startswith("sha256:")
-    assert await allowed.examine(asked) == found
+    assert await allowed.examine(asked) == report
     assert len(events) == 1, "what is there is not installed again"
 
 
@@ -113,10 +113,10 @@ async def test_what_no_file_imports_is_installed_as_well(checker: Make, how: str
     change = {"sky.py": "X = 1\n", **lists}
     tools = Bench(model_for(), base={}, change_checks=[checker()]).tools
     state = AttemptState(phase=Phase.TESTING, base="0" * 40, change=change, project="sky")
-    found = (await change_check.check(context, state, tools)).state
+    checked_state = (await change_check.check(context, state, tools)).state
     names = {"moonphase", "tidewave"} if spelling != "PyYAML" else {"PyYAML"}
-    assert found.packages.keys() == names
-    assert spelling.lower() in str(found.change["requirements.txt"]).lower()
+    assert checked_state.packages.keys() == names
+    assert spelling.lower() in str(checked_state.change["requirements.txt"]).lower()
 
 
 async def test_what_the_change_declares_is_asked_for_and_a_denial_goes_back(checker: Make) -> None:
@@ -136,9 +136,9 @@ async def test_what_the_base_declares_is_not_installed_beside_its_environment(ch
 
 
 async def test_what_comes_with_an_allowed_package_is_not_asked_for(checker: Make) -> None:
-    found = await checker("moonphase").examine(job({"moon.py": USES + "import tidewave\n"}))
-    assert found.asks == ()
-    assert "tidewave" in found.packages
+    report = await checker("moonphase").examine(job({"moon.py": USES + "import tidewave\n"}))
+    assert report.asks == ()
+    assert "tidewave" in report.packages
 
 
 async def test_a_pin_of_the_owners_is_kept(checker: Make, index: Path) -> None:
@@ -153,10 +153,10 @@ async def test_a_pin_of_the_owners_is_kept(checker: Make, index: Path) -> None:
 
 
 async def test_a_denied_package_goes_back_to_the_model(checker: Make) -> None:
-    found = await checker().examine(job({"moon.py": USES}, denied=frozenset({"package:moonphase"})))
-    assert rules(found) == [("package.denied", "moon.py", 1)]
-    assert found.findings[0].severity is Severity.BLOCK
-    assert "the owner denied the package moonphase: do without it" in found.findings[0].message
+    report = await checker().examine(job({"moon.py": USES}, denied=frozenset({"package:moonphase"})))
+    assert rules(report) == [("package.denied", "moon.py", 1)]
+    assert report.findings[0].severity is Severity.BLOCK
+    assert "the owner denied the package moonphase: do without it" in report.findings[0].message
 
 
 async def test_a_denial_holds_although_another_package_brings_the_same(checker: Make) -> None:
@@ -166,35 +166,35 @@ async def test_a_denial_holds_although_another_package_brings_the_same(checker: 
 
 async def test_a_name_that_the_index_does_not_have_is_the_models_mistake(checker: Make, index: Path) -> None:
     source(index, "oldsource", "1.0", "raise SystemExit\n")
-    found = await checker().examine(job({"moon.py": "import moonfase\nimport oldsource\nfrom google import cloud\n"}))
-    assert found.asks == ()
-    assert rules(found) == [
+    report = await checker().examine(job({"moon.py": "import moonfase\nimport oldsource\nfrom google import cloud\n"}))
+    assert report.asks == ()
+    assert rules(report) == [
         ("package.unknown", "moon.py", 1), ("package.unknown", "moon.py", 2), ("package.unclear", "moon.py", 3),
     ]  # fmt: skip
-    assert "there is no package moonfase" in found.findings[0].message
-    assert "sources are never built" in found.findings[1].message
+    assert "there is no package moonfase" in report.findings[0].message
+    assert "sources are never built" in report.findings[1].message
 
 
 async def test_a_module_that_the_owners_tests_await_is_not_taken_for_a_package(checker: Make) -> None:
     tests = {"test_moon.py": "from tidewave import HIGH\n"}
     assert await checker().examine(job({"moon.py": "X = 1\n"}, tests=tests)) == ChangeCheckReport()
-    known = {"test_moon.py": "import yaml\n"}
-    (ask,) = (await checker().examine(job({"moon.py": "X = 1\n"}, tests=known))).asks
+    owner_tests = {"test_moon.py": "import yaml\n"}
+    (ask,) = (await checker().examine(job({"moon.py": "X = 1\n"}, tests=owner_tests))).asks
     assert ask.subject == "package:pyyaml"
     assert "test_moon.py:1" in ask.question
 
 
 async def test_what_the_base_needs_is_found_behind_the_change(checker: Make) -> None:
     base = {"old.py": "import yaml\n", "requirements.txt": "PyYAML\n"}
-    found = await checker().examine(job({"moon.py": "import old\n"}, base))
-    assert [ask.subject for ask in found.asks] == ["package:pyyaml"]
+    report = await checker().examine(job({"moon.py": "import old\n"}, base))
+    assert [ask.subject for ask in report.asks] == ["package:pyyaml"]
     denied = await checker().examine(job({"moon.py": "import old\n"}, base, denied=frozenset({"package:pyyaml"})))
     assert [finding.severity for finding in denied.findings] == [Severity.NOTE], "the model cannot mend the base"
 
 
 async def test_tests_that_the_agent_wrote_are_looked_at_too(checker: Make) -> None:
-    found = await checker().examine(job({"moon.py": "X = 1\n"}, own={"test_moon.py": "import yaml\n"}))
-    assert [ask.subject for ask in found.asks] == ["package:pyyaml"]
+    report = await checker().examine(job({"moon.py": "X = 1\n"}, own={"test_moon.py": "import yaml\n"}))
+    assert [ask.subject for ask in report.asks] == ["package:pyyaml"]
 
 
 async def test_an_index_that_does_not_answer_parks_the_task_or_asks_without_it(checker: Make) -> None:
@@ -219,22 +219,22 @@ async def test_scripts_have_no_packages(checker: Make) -> None:
         "package.json": '{"name": "mine"}',
         "node_modules/kept/index.js": "",
     }
-    found = await checker().examine(job(files, language="javascript"))
-    assert rules(found) == [("package.npm", "moon.mjs", 4), ("package.npm", "moon.mjs", 6)]
+    report = await checker().examine(job(files, language="javascript"))
+    assert rules(report) == [("package.npm", "moon.mjs", 4), ("package.npm", "moon.mjs", 6)]
     assert await checker().examine(job(files)) == ChangeCheckReport(), "a page's scripts in a Python task are not run"
 
 
 def test_what_every_run_has_is_read_from_what_is_shown() -> None:
-    found = list_provided(runtime())
-    assert {"json", "sys", "pytest", "hypothesis", "_pytest"} <= found
-    assert "moonphase" not in found
+    modules = list_provided(runtime())
+    assert {"json", "sys", "pytest", "hypothesis", "_pytest"} <= modules
+    assert "moonphase" not in modules
 
 
 async def test_an_owner_s_repository_gets_a_line_only_in_the_file_that_it_has(checker: Make) -> None:
     about: dict[str, Any] = {"repo": "/home/me/sky", "packages": ["moonphase"]}
     declared = {"requirements.txt": "# of the sky\n", "lib/old.py": "import yaml\n"}
-    found = await checker("PyYAML").examine(job({"sky.py": f"import lib.old\n{USES}"}, declared, **about))
-    assert found.declares == {"requirements.txt": "# of the sky\nmoonphase==1.0\n"}, (
+    report = await checker("PyYAML").examine(job({"sky.py": f"import lib.old\n{USES}"}, declared, **about))
+    assert report.declares == {"requirements.txt": "# of the sky\nmoonphase==1.0\n"}, (
         "what the owner's files import is his"
     )
     none = await checker().examine(job({"sky.py": USES}, **about))
@@ -243,8 +243,8 @@ async def test_an_owner_s_repository_gets_a_line_only_in_the_file_that_it_has(ch
 
 async def test_what_runs_the_agent_s_tests_is_named_where_a_project_has_requirements(checker: Make) -> None:
     own = {"tests/test_moon.py": "import hypothesis\nimport pytest\n"}
-    found = await checker().examine(job({"moon.py": "X = 1\n", "requirements.txt": "pytest\n"}, own=own))
-    assert found.declares == {"requirements.txt": "pytest\nhypothesis\n"}
+    report = await checker().examine(job({"moon.py": "X = 1\n", "requirements.txt": "pytest\n"}, own=own))
+    assert report.declares == {"requirements.txt": "pytest\nhypothesis\n"}
     assert (await checker().examine(job({"moon.py": "X = 1\n"}, own=own))).declares == {}
 
 

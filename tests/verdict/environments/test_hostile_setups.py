@@ -33,10 +33,10 @@ def index(tmp_path: Path) -> Iterator[PackageIndex]:
         yield served
 
 
-async def read_words(found: Environments, script: str) -> str:
+async def read_words(environments: Environments, script: str) -> str:
     """The output of a script that tries something, and fails by itself at its end."""
     with pytest.raises(SandboxError) as failed:
-        await build_left(found, tree(f"{script}\necho tried\nexit 9"))
+        await build_left(environments, tree(f"{script}\necho tried\nexit 9"))
     text = str(failed.value)
     assert "ended with 9" in text
     assert text.rstrip().endswith("tried"), text
@@ -70,9 +70,9 @@ class Listener:
 
 @pytest.fixture
 def listener() -> Iterator[Listener]:
-    made = Listener()
-    yield made
-    made.close()
+    socket_listener = Listener()
+    yield socket_listener
+    socket_listener.close()
 
 
 async def test_nothing_but_the_proxy_leads_out_and_it_does_not_lead_to_this_machine(
@@ -132,12 +132,12 @@ ls -l /proc/self/fd | grep -c socket
 
 
 async def test_no_other_environment_can_be_written_or_seen(folder: Path, index: PackageIndex) -> None:
-    found = setups(folder, index.environ)
-    await build_left(found, tree("echo 7 > /env/first"))
-    (first,) = found.kept()
+    environments = setups(folder, index.environ)
+    await build_left(environments, tree("echo 7 > /env/first"))
+    (first,) = environments.list_parts()
     there = folder / "environments" / first.name / "env" / "first"
     script = f"echo 8 > {there}; ls {folder}/environments; ls /env; echo 9 >> /opt/runner/code/x; touch /usr/x"
-    text = await read_words(found, script)
+    text = await read_words(environments, script)
     assert "first" not in text.partition("last words: ")[2].replace(str(there), "")
     assert there.read_text() == "7\n"
     assert there.stat().st_uid == os.geteuid()
@@ -164,25 +164,25 @@ touch $site/good.py
 mkdir -p node_modules/.bin node_modules/a; echo '{{"version": "1.0.0"}}' > node_modules/a/package.json
 ln -s /etc/shadow node_modules/a/x; ln -s ../a/package.json node_modules/.bin/node; mkfifo node_modules/a/pipe
 """
-    found = setups(folder, index.environ)
-    shown = await build_left(found, tree(script))
-    (made,) = found.kept()
-    place = (folder / "environments" / made.name).resolve()
-    entries = [*place.rglob("*")]
-    names = {str(path.relative_to(place)) for path in entries}
+    environments = setups(folder, index.environ)
+    shown = await build_left(environments, tree(script))
+    (environment,) = environments.list_parts()
+    environment_folder = (folder / "environments" / environment.name).resolve()
+    entries = [*environment_folder.rglob("*")]
+    names = {str(path.relative_to(environment_folder)) for path in entries}
     assert {"env/data", "env/inner", "env/closed/x", "env/bin/tool", "node_modules/a/package.json"} <= names
     for path in entries:
         mode = path.lstat().st_mode
         assert path.is_symlink() or path.is_file() or path.is_dir(), f"{path} is special"
         assert path.is_symlink() or not mode & 0o7022, f"{path} has the mode {mode:o}"
         if path.is_symlink() and path.parent.name != "bin":
-            assert path.resolve().is_relative_to(place), f"{path} leads to {path.readlink()}"
-    left = {path.name for path in (place / "env").rglob("*")}
+            assert path.resolve().is_relative_to(environment_folder), f"{path} leads to {path.readlink()}"
+    left = {path.name for path in (environment_folder / "env").rglob("*")}
     bad = {"evil.pth", "sitecustomize.py", "usercustomize.py", "json.py", "abc.py", "pytest.py", "_pytest",
            "nightshift_inside", "git", "node", "sh", "bash", "pytest"}  # fmt: skip
     assert not bad & left
-    assert not (place / "node_modules/.bin/node").is_symlink()
-    assert (place / "env/bin/python").is_symlink(), "it is ours again"
+    assert not (environment_folder / "node_modules/.bin/node").is_symlink()
+    assert (environment_folder / "env/bin/python").is_symlink(), "it is ours again"
     code = "import json, good, os, pathlib; print(json.__file__.startswith('/env'), os.path.exists('/tmp/pth'))"
     result = await run_in(shown, code)
     assert result.stdout.split() == [b"False", b"False"], result.stderr
@@ -203,9 +203,9 @@ ln -s /etc/shadow node_modules/a/x; ln -s ../a/package.json node_modules/.bin/no
 async def test_a_script_that_takes_too_much_is_cut(
     folder: Path, index: PackageIndex, script: str, limits: dict[str, Any], why: str
 ) -> None:
-    found = setups(folder, index.environ, most_mb=200, **limits)
+    environments = setups(folder, index.environ, most_mb=200, **limits)
     with pytest.raises(SandboxError, match=why):
-        await build_left(found, tree(script))
+        await build_left(environments, tree(script))
     assert not list((folder / "environments").iterdir())
 
 
@@ -218,8 +218,8 @@ async def test_a_folder_that_is_too_deep_is_cut_and_removed(folder: Path, index:
 
 async def test_nothing_that_a_script_started_lives_on(folder: Path, index: PackageIndex) -> None:
     mark = f"31{secrets.randbelow(10**6):06}"
-    found = setups(folder, index.environ)
-    await build_left(found, tree(f"setsid nohup sleep {mark} > /dev/null 2>&1 & disown; sleep 1"))
+    environments = setups(folder, index.environ)
+    await build_left(environments, tree(f"setsid nohup sleep {mark} > /dev/null 2>&1 & disown; sleep 1"))
     assert not alive(mark)
 
 

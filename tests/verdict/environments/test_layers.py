@@ -46,9 +46,9 @@ async def test_a_layer_holds_the_packages_compiled_and_closed_to_change(layers: 
     assert layer.packages == {"moonphase": "1.0", "tidewave": "2.0"}
     assert list(layer.folder.glob("__pycache__/moonphase*.pyc"))
     for path in (layer.folder, *layer.folder.rglob("*")):
-        found = path.stat()
-        assert (found.st_uid, found.st_mode & 0o022) == (os.geteuid(), 0)
-        assert found.st_mode & 0o004
+        status = path.stat()
+        assert (status.st_uid, status.st_mode & 0o022) == (os.geteuid(), 0)
+        assert status.st_mode & 0o004
 
 
 async def test_the_same_question_gets_the_same_answer_without_the_index(
@@ -73,20 +73,20 @@ async def test_versions_on_record_make_the_same_layer_anew(layers: LayerStore, f
 
 
 async def test_questions_at_the_same_time_build_once(layers: LayerStore) -> None:
-    found = await asyncio.gather(*(layers.satisfy(["moonphase"]) for _ in range(4)))
-    assert sorted(layer.new for layer in found) == [False, False, False, True]
-    assert len({layer.folder for layer in found}) == 1
+    answers = await asyncio.gather(*(layers.satisfy(["moonphase"]) for _ in range(4)))
+    assert sorted(layer.new for layer in answers) == [False, False, False, True]
+    assert len({layer.folder for layer in answers}) == 1
 
 
 async def test_two_stores_in_one_folder_do_not_take_each_others_layers_away(
     layers: LayerStore, folder: Path, index: Path, clock: HandClock
 ) -> None:
     other = LayerStore(folder / "packages", runtime(), environ=environ(index), clock=clock)
-    one, two = await asyncio.gather(layers.satisfy(["tidewave"]), other.satisfy(["tidewave"]))
-    assert one.folder == two.folder
-    assert (one.folder / "tidewave" / "__init__.py").exists()
-    one.folder.with_name(f"{one.folder.name}.json").unlink()
-    assert (await layers.exactly(one.packages)).wheels == one.wheels, "a layer whose note is gone is whole"
+    first, second = await asyncio.gather(layers.satisfy(["tidewave"]), other.satisfy(["tidewave"]))
+    assert first.folder == second.folder
+    assert (first.folder / "tidewave" / "__init__.py").exists()
+    first.folder.with_name(f"{first.folder.name}.json").unlink()
+    assert (await layers.exactly(first.packages)).wheels == first.wheels, "a layer whose note is gone is whole"
 
 
 async def test_what_fails_leaves_nothing_behind(layers: LayerStore, folder: Path) -> None:

@@ -30,8 +30,8 @@ def reader(version: str = "3.11.2") -> Reader:
     return Reader(version, {"pytest": "9.2.0", "pluggy": "1.7.0"})
 
 
-def names(found: Declaration) -> dict[str, str]:
-    return {one.key: one.version for one in found.pinned}
+def names(declaration: Declaration) -> dict[str, str]:
+    return {pin.key: pin.version for pin in declaration.pinned}
 
 
 UV = """
@@ -85,16 +85,16 @@ source = { url = "file:///etc/passwd" }
 
 
 def test_of_a_uv_lock_what_tests_of_this_python_need_is_taken_and_nothing_else() -> None:
-    found = reader().of_lock("uv.lock", UV, OWN)
-    assert names(found) == {
+    declaration = reader().of_lock("uv.lock", UV, OWN)
+    assert names(declaration) == {
         "moonphase": "1.0", "tidewave": "2.0", "split": "1.0", "tested": "1", "devtool": "1", "quick": "3",
     }  # fmt: skip
     assert names(reader("3.12.1").of_lock("uv.lock", UV, OWN))["split"] == "2.0"
-    told = "; ".join(found.remarks)
-    assert all(f"{name} is not taken from an index" in told for name in ("fromgit", "frompath", "fromurl"))
-    assert "pytest 9.2.0 of the test libraries is used in the place of 8.0" in told
-    assert all(one.hashes == (sha(one.name + one.version),) for one in found.pinned)
-    assert not any("evil.example" in one.line for one in found.pinned), "an index is the machine's business"
+    remarks = "; ".join(declaration.remarks)
+    assert all(f"{name} is not taken from an index" in remarks for name in ("fromgit", "frompath", "fromurl"))
+    assert "pytest 9.2.0 of the test libraries is used in the place of 8.0" in remarks
+    assert all(pin.hashes == (sha(pin.name + pin.version),) for pin in declaration.pinned)
+    assert not any("evil.example" in pin.line for pin in declaration.pinned), "an index is the machine's business"
 
 
 def test_a_poetry_lock_of_either_format_is_read() -> None:
@@ -108,9 +108,9 @@ def test_a_poetry_lock_of_either_format_is_read() -> None:
         f"[[package]]\nname = 'four'\nversion = '1.0'\noptional = false\nfiles = []\n"
         f"[package.source]\ntype = 'git'\nurl = 'https://evil.example'\n"
     )
-    found = reader().of_lock("poetry.lock", text, OWN)
-    assert names(found) == {"one": "1.0"}
-    assert any("four is not taken from an index (git)" in remark for remark in found.remarks)
+    declaration = reader().of_lock("poetry.lock", text, OWN)
+    assert names(declaration) == {"one": "1.0"}
+    assert any("four is not taken from an index (git)" in remark for remark in declaration.remarks)
     old = "[[package]]\nname = 'one'\nversion = '1.0'\noptional = false\n[metadata.files]\n"
     old += f"one = [{{hash = '{sha('x')}'}}]\n"
     assert names(reader().of_lock("poetry.lock", old, OWN)) == {"one": "1.0"}
@@ -140,9 +140,9 @@ def test_pdm_locks_and_pylock_files_are_read() -> None:
 )
 def test_a_name_in_a_lock_that_is_none_is_left_out_and_told(name: str) -> None:
     text = f"[[package]]\nname = {json.dumps(name)}\nversion = '1.0'\nfiles = [{{hash = '{sha('x')}'}}]\n"
-    found = reader().of_lock("poetry.lock", text, OWN)
-    assert not found.pinned
-    assert any("is no name and version" in remark for remark in found.remarks)
+    declaration = reader().of_lock("poetry.lock", text, OWN)
+    assert not declaration.pinned
+    assert any("is no name and version" in remark for remark in declaration.remarks)
 
 
 @pytest.mark.parametrize("version", ["1.0 --hash=sha256:0", "../1", "file:///x", "", "1.0; import os"])
@@ -152,9 +152,9 @@ def test_a_version_that_is_none_is_left_out_and_told(version: str) -> None:
 
 
 def test_a_lock_without_hashes_pins_nothing() -> None:
-    found = reader().of_lock("poetry.lock", "[[package]]\nname = 'one'\nversion = '1.0'\nfiles = []\n", OWN)
-    assert not found.pinned
-    assert "one has no hash in the lock; it is left out" in found.remarks
+    declaration = reader().of_lock("poetry.lock", "[[package]]\nname = 'one'\nversion = '1.0'\nfiles = []\n", OWN)
+    assert not declaration.pinned
+    assert "one has no hash in the lock; it is left out" in declaration.remarks
 
 
 def test_a_lock_that_names_too_much_or_cannot_be_read_is_refused() -> None:
@@ -189,13 +189,13 @@ def test_requirement_files_with_what_they_include_are_taken_without_places_and_o
         "requirements.txt": "moonphase[extra] >= 1, < 2\npytest<8\nshop\n",
         "requirements/limits.txt": "moonphase<1.5\n",
     }
-    found = reader().of_requirements(texts, ["requirements/test.txt"], OWN)
-    lines = [line for group in found.groups for line in group]
+    declaration = reader().of_requirements(texts, ["requirements/test.txt"], OWN)
+    lines = [line for group in declaration.groups for line in group]
     assert sorted(lines) == ["moonphase[extra]<2,>=1", "quick", "tidewave==2.0", "tidewave>=2"]
-    assert found.constraints == ("moonphase<1.5",)
-    assert found.hashes == {"tidewave": (sha("tide"),)}
-    told = "; ".join(found.remarks)
-    assert all(each in told for each in (
+    assert declaration.constraints == ("moonphase<1.5",)
+    assert declaration.hashes == {"tidewave": (sha("tide"),)}
+    remarks = "; ".join(declaration.remarks)
+    assert all(each in remarks for each in (
         "--index-url in requirements/test.txt is not followed", "./local", "https://evil.example/x.whl",
         "named in requirements/test.txt is not taken from an index", "git+https", "../../outside.txt",
         "pytest 9.2.0 of the test libraries is used; pytest<8 is asked for",

@@ -45,7 +45,7 @@ class Copying:
             raise SandboxError("it cannot be made")
         return Made(packages={"needs": text}, remarks=("nothing left out",))
 
-    async def shown(self, recipe: Recipe, made: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:
+    async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:
         return replace(runtime, mounts=(*runtime.mounts, Mount(host=folder, inside="/opt/needs")))
 
 
@@ -54,73 +54,73 @@ def environments(folder: Path, maker: Copying | None = None) -> Environments:
 
 
 async def test_the_same_declarations_have_the_same_environment_and_others_another(folder: Path) -> None:
-    found = environments(folder)
-    one = await found.of(TextTree({"needs.lock": "1", "code.py": "X = 1\n"}))
-    two = await found.of(TextTree({"needs.lock": "1", "code.py": "X = 2\n"}))
-    assert one == two
-    assert one.sources == ("needs.lock",)
-    assert (await found.of(TextTree({"needs.lock": "2"}))).digest != one.digest
-    assert not (await found.of(TextTree({"code.py": "X = 1\n"}))).digest
+    environment_store = environments(folder)
+    first = await environment_store.of(TextTree({"needs.lock": "1", "code.py": "X = 1\n"}))
+    second = await environment_store.of(TextTree({"needs.lock": "1", "code.py": "X = 2\n"}))
+    assert first == second
+    assert first.sources == ("needs.lock",)
+    assert (await environment_store.of(TextTree({"needs.lock": "2"}))).digest != first.digest
+    assert not (await environment_store.of(TextTree({"code.py": "X = 1\n"}))).digest
 
 
 async def test_a_made_environment_is_shown_read_only_and_told_of(folder: Path) -> None:
-    found, tree = environments(folder), TextTree({"needs.lock": "1"})
-    environment = await found.of(tree)
-    (made,) = (await found.make(tree, environment)).new
-    assert (made.kind, made.sources, made.packages, made.remarks) == (
+    environment_store, tree = environments(folder), TextTree({"needs.lock": "1"})
+    environment = await environment_store.of(tree)
+    (new_environment,) = (await environment_store.make(tree, environment)).new
+    assert (new_environment.kind, new_environment.sources, new_environment.packages, new_environment.remarks) == (
         "copy", ("needs.lock",), {"needs": "1"}, ("nothing left out",),
     )  # fmt: skip
-    assert (await found.make(tree, environment)).new == ()
+    assert (await environment_store.make(tree, environment)).new == ()
     job = SuiteJob(base=tree, change={"needs.lock": "2"}, environment=environment.digest)
-    shown = await runtime_of(runtime(), job, layers=None, environments=found)
+    shown = await runtime_of(runtime(), job, layers=None, environments=environment_store)
     assert (shown.mounts[-1].host / "needs").read_text() == "1", "what a change declares is no part of it"
     assert (shown.mounts[-1].host / "needs").stat().st_mode & 0o022 == 0
 
 
 async def test_two_that_need_the_same_new_environment_make_it_once(folder: Path) -> None:
-    one, two, tree = Copying(0.3), Copying(0.3), TextTree({"needs.lock": "1"})
-    stores = [environments(folder, maker) for maker in (one, one, two)]
+    shared_maker, other_maker, tree = Copying(0.3), Copying(0.3), TextTree({"needs.lock": "1"})
+    stores = [environments(folder, maker) for maker in (shared_maker, shared_maker, other_maker)]
     digest = (await stores[0].of(tree)).digest
     shown = await asyncio.gather(*(store.runtime_for(runtime(), tree, digest) for store in (*stores, *stores)))
-    assert one.filled + two.filled == 1
+    assert shared_maker.filled + other_maker.filled == 1
     assert len({each.mounts[-1].host for each in shown}) == 1
 
 
 async def test_one_that_cannot_be_made_leaves_nothing_and_is_tried_again(folder: Path) -> None:
     maker, tree = Copying(), TextTree({"needs.lock": "impossible"})
-    found = environments(folder, maker)
+    environment_store = environments(folder, maker)
     for _ in range(2):
         with pytest.raises(SandboxError, match="cannot be made"):
-            await found.runtime_for(runtime(), tree, (await found.of(tree)).digest)
+            await environment_store.runtime_for(runtime(), tree, (await environment_store.of(tree)).digest)
     assert maker.filled == 2
     assert list((folder / "environments").iterdir()) == []
 
 
 async def test_a_part_that_cannot_be_made_leaves_the_others(folder: Path) -> None:
     store = FolderStore(folder / "environments", keep_mb=100)
-    found = Environments(store, [Copying(), Copying(name="tools.lock")])
+    environment_store = Environments(store, [Copying(), Copying(name="tools.lock")])
     tree = TextTree({"needs.lock": "impossible", "tools.lock": "1"})
-    whole = await found.of(tree)
-    making = await found.make(tree, whole)
+    full_environment = await environment_store.of(tree)
+    making = await environment_store.make(tree, full_environment)
     assert making.failed == ("needs.lock: it cannot be made",)
-    assert [one.sources for one in making.new] == [("tools.lock",)]
+    assert [new_environment.sources for new_environment in making.new] == [("tools.lock",)]
     left = making.environment
-    assert (left.sources, left.digest != whole.digest) == (("tools.lock",), True)
-    shown = await found.runtime_for(runtime(), tree, left.digest)
+    assert (left.sources, left.digest != full_environment.digest) == (("tools.lock",), True)
+    shown = await environment_store.runtime_for(runtime(), tree, left.digest)
     assert (shown.mounts[-1].host / "needs").read_text() == "1"
-    assert await found.declares(tree, left.digest)
-    assert await found.declares(tree, whole.digest)
-    assert not await found.declares(TextTree({"tools.lock": "2"}), left.digest)
+    assert await environment_store.declares(tree, left.digest)
+    assert await environment_store.declares(tree, full_environment.digest)
+    assert not await environment_store.declares(TextTree({"tools.lock": "2"}), left.digest)
     alone = TextTree({"needs.lock": "impossible"})
     with pytest.raises(SandboxError, match="cannot be made"):
-        await found.make(alone, await found.of(alone))
+        await environment_store.make(alone, await environment_store.of(alone))
 
 
 async def test_an_environment_of_another_tree_is_refused(folder: Path) -> None:
-    found = environments(folder)
-    digest = (await found.of(TextTree({"needs.lock": "1"}))).digest
+    environment_store = environments(folder)
+    digest = (await environment_store.of(TextTree({"needs.lock": "1"}))).digest
     with pytest.raises(SandboxError, match="is not what the tree declares"):
-        await found.runtime_for(runtime(), TextTree({"needs.lock": "2"}), digest)
+        await environment_store.runtime_for(runtime(), TextTree({"needs.lock": "2"}), digest)
     job = SuiteJob(base=TextTree({}), change={}, environment=digest)
     with pytest.raises(SandboxError, match="no place"):
         await runtime_of(runtime(), job, layers=None, environments=None)
@@ -135,20 +135,20 @@ async def test_what_a_killed_maker_left_is_never_used(folder: Path) -> None:
         "asyncio.run(main())\n"
     )
     killed = await asyncio.create_subprocess_exec(sys.executable, "-c", code, str(folder), cwd=ROOT)
-    place = folder / "environments"
-    while not list(place.glob(".copy-*/needs")):
+    store_folder = folder / "environments"
+    while not list(store_folder.glob(".copy-*/needs")):
         assert killed.returncode is None
         await asyncio.sleep(0.05)
     killed.kill()
     await killed.wait()
-    assert list(place.glob(".copy-*/needs")), "half of it is there"
+    assert list(store_folder.glob(".copy-*/needs")), "half of it is there"
     maker, tree = Copying(), TextTree({"needs.lock": "1"})
-    found = environments(folder, maker)
-    assert found.kept() == []
-    shown = await found.runtime_for(runtime(), tree, (await found.of(tree)).digest)
+    environment_store = environments(folder, maker)
+    assert environment_store.list_parts() == []
+    shown = await environment_store.runtime_for(runtime(), tree, (await environment_store.of(tree)).digest)
     assert maker.filled == 1
     assert (shown.mounts[-1].host / "needs").read_text() == "1"
-    assert {path.name.partition("-")[0] for path in place.iterdir()} == {"copy"}, "the half of it is gone"
+    assert {path.name.partition("-")[0] for path in store_folder.iterdir()} == {"copy"}, "the half of it is gone"
 
 
 def test_the_nearest_folder_that_declares_something_counts() -> None:

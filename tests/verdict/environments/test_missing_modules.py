@@ -22,8 +22,8 @@ def finder(files: Mapping[str, str], roots: tuple[str, ...] = ("", "src/")) -> M
 
 def test_what_is_neither_here_nor_standard_is_needed_once_with_its_place() -> None:
     files = {"a.py": "import os\n\nimport toolz\nfrom toolz import curry\nimport toolz\n"}
-    found = [(need.module, need.names, need.path, need.line) for need in finder(files).missing(["a.py"])]
-    assert found == [("toolz", (), "a.py", 3), ("toolz", ("curry",), "a.py", 4)]
+    needs = [(need.module, need.names, need.path, need.line) for need in finder(files).missing(["a.py"])]
+    assert needs == [("toolz", (), "a.py", 3), ("toolz", ("curry",), "a.py", 4)]
 
 
 def test_nested_imports_count() -> None:

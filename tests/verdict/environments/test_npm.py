@@ -35,9 +35,9 @@ ODD = {"index.js": "module.exports = (n) => n % 2 === 1;\n"}
 
 @pytest.fixture
 def registry(tmp_path: Path) -> Iterator[NpmRegistry]:
-    found = NpmRegistry(tmp_path)
-    yield found
-    found.close()
+    npm_registry = NpmRegistry(tmp_path)
+    yield npm_registry
+    npm_registry.close()
 
 
 @pytest.fixture
@@ -52,8 +52,8 @@ def tree(packages: Mapping[str, Any], **files: str) -> TextTree:
 
 
 async def make(environments: Environments, base: TextTree) -> tuple[MadeEnvironment, Path]:
-    (found,) = (await environments.make(base, await environments.of(base))).new
-    return found, environments._store.path(found.name) / "node_modules"
+    (environment,) = (await environments.make(base, await environments.of(base))).new
+    return environment, environments._store.path(environment.name) / "node_modules"
 
 
 async def test_tests_find_what_the_lock_pins_as_commonjs_and_as_modules(
@@ -99,11 +99,11 @@ async def test_a_command_finds_programs_and_nothing_of_it_is_a_change(
     environment = await environments.of(base)
     shell = ShellRunner(bubblewrap(), runtime(), folder / "staging", environments=environments)
     command = "tool; touch /node_modules/tool/mine || echo read-only"
-    found = await shell.execute(ShellJob(base=base, command=command, environment=environment.digest))
-    assert found.output.splitlines()[0] == "at work", found
-    assert "read-only" in found.output.splitlines()[-1]
-    assert not found.files
-    assert not found.dropped
+    result = await shell.execute(ShellJob(base=base, command=command, environment=environment.digest))
+    assert result.output.splitlines()[0] == "at work", result
+    assert "read-only" in result.output.splitlines()[-1]
+    assert not result.files
+    assert not result.dropped
 
 
 @pytest.mark.parametrize("passes", [True, False])
@@ -138,8 +138,8 @@ async def test_a_suite_of_jest_tells_of_each_test(
     )
     verdict = await runner.judge(job)
     assert verdict.passed is passes, verdict
-    told = {result.id: result.result.value for result in verdict.results}
-    assert told == {"a.test.js::sum > adds <&": "passed" if passes else "failed", "a.test.js::goes on": "passed"}
+    outcomes = {result.id: result.result.value for result in verdict.results}
+    assert outcomes == {"a.test.js::sum > adds <&": "passed" if passes else "failed", "a.test.js::goes on": "passed"}
     if not passes:
         assert "3 is not 4" in verdict.failures[0].message
 
@@ -148,9 +148,9 @@ async def test_no_script_of_a_package_runs(registry: NpmRegistry, environments: 
     proof = tmp_path / "it-ran"
     run = dict.fromkeys(("preinstall", "install", "postinstall", "prepare", "prepublish"), f"touch {proof}")
     bad = registry.add("bad", "1.0.0", {"binding.gyp": "{}"}, scripts=run)
-    found, there = await make(environments, tree({"node_modules/bad": {**bad, "hasInstallScript": True}}))
+    environment, there = await make(environments, tree({"node_modules/bad": {**bad, "hasInstallScript": True}}))
     assert (there / "bad" / "package.json").is_file()
-    assert found.packages == {"bad": "1.0.0"}
+    assert environment.packages == {"bad": "1.0.0"}
     assert not proof.exists()
 
 
@@ -175,11 +175,11 @@ async def test_what_is_not_of_a_registry_is_left_out_and_told(
     wanted = {**bad, **entry}
     if "resolved" not in entry:
         del wanted["resolved"]
-    found, there = await make(environments, tree({"node_modules/good": good, "node_modules/bad": wanted}))
-    assert any(why in remark and "bad" in remark for remark in found.remarks), found.remarks
+    environment, there = await make(environments, tree({"node_modules/good": good, "node_modules/bad": wanted}))
+    assert any(why in remark and "bad" in remark for remark in environment.remarks), environment.remarks
     assert (there / "good" / "index.js").is_file()
     assert not (there / "bad").exists()
-    assert found.packages == {"good": "1.0.0"}
+    assert environment.packages == {"good": "1.0.0"}
 
 
 async def test_programs_are_files_of_their_package_and_take_no_name_of_the_system(
@@ -205,25 +205,25 @@ async def test_places_and_settings_of_the_repository_lead_nowhere(
         },
         **{".npmrc": "registry=http://127.0.0.1:9/\nignore-scripts=false\n"},
     )  # fmt: skip
-    found, there = await make(environments, base)
-    assert sorted(path.name for path in there.iterdir()) == [".bin", ".package-lock.json", "good"], found.remarks
+    environment, there = await make(environments, base)
+    assert sorted(path.name for path in there.iterdir()) == [".bin", ".package-lock.json", "good"], environment.remarks
     assert set(registry.asked) <= {"good", "good/-/good-1.0.0.tgz"}
 
 
 async def test_a_registry_that_does_not_answer_leaves_nothing(folder: Path, registry: NpmRegistry) -> None:
     environ = {**registry.environ, "npm_config_registry": "http://127.0.0.1:9/", "npm_config_fetch_retries": "0"}
-    found = Environments(FolderStore(folder / "environments", keep_mb=100), [NpmMaker(environ)])
+    environments = Environments(FolderStore(folder / "environments", keep_mb=100), [NpmMaker(environ)])
     base = tree({"node_modules/good": registry.add("good", "1.0.0", ODD)})
     with pytest.raises(Unreachable):
-        await found.make(base, await found.of(base))
-    assert found.kept() == []
+        await environments.make(base, await environments.of(base))
+    assert environments.list_parts() == []
 
 
 async def test_a_lock_that_cannot_be_used_says_so_and_nothing_is_shown(environments: Environments) -> None:
     base = TextTree({"yarn.lock": "__metadata:\n  version: 8\n", "index.js": ""})
     environment = await environments.of(base)
-    (found,) = (await environments.make(base, environment)).new
-    assert "yarn 2 or newer" in found.remarks[0]
+    (new_environment,) = (await environments.make(base, environment)).new
+    assert "yarn 2 or newer" in new_environment.remarks[0]
     assert await environments.runtime_for(runtime(), base, environment.digest) == runtime()
 
 
@@ -274,8 +274,8 @@ async def test_what_the_lock_has_may_be_imported_by_a_change(
         task_id=7,
         environment=environment.digest,
     )
-    found = (await check.examine(job)).findings
-    assert [(one.rule, one.line) for one in found] == [("package.npm", 2)]
+    findings = (await check.examine(job)).findings
+    assert [(finding.rule, finding.line) for finding in findings] == [("package.npm", 2)]
 
 
 def test_a_tree_without_javascript_or_without_a_lock_has_no_environment(registry: NpmRegistry) -> None:

@@ -64,7 +64,7 @@ inner@^2.0.0:
 
 
 def list_places(layout: Layout) -> dict[str, str]:
-    return {place: f"{one.name}@{one.version}" for place, one in layout.packages.items()}
+    return {path: f"{package.name}@{package.version}" for path, package in layout.packages.items()}
 
 
 def test_a_lock_of_pnpm_is_laid_out_with_peers_aliases_and_other_versions() -> None:
@@ -138,27 +138,27 @@ KEYS = st.tuples(NAMES, st.integers(1, 2)).map(lambda key: f"{key[0]}@{key[1]}.0
 def test_every_package_finds_the_version_that_it_wants(graph: dict[str, list[str]], wanted: list[str]) -> None:
     packages = {
         key: Locked(name=key[0], version=key[2:], integrity=HASH)
-        for key in {*graph, *wanted, *(one for below in graph.values() for one in below)}
+        for key in {*graph, *wanted, *(key_below for below in graph.values() for key_below in below)}
     }
-    needs = {key: {one[0]: one for one in graph.get(key, ())} for key in packages}
-    roots = {one[0]: one for one in wanted}
+    needs = {key: {wanted_key[0]: wanted_key for wanted_key in graph.get(key, ())} for key in packages}
+    roots = {wanted_key[0]: wanted_key for wanted_key in wanted}
     try:
-        found, missing = _lay_out(roots, packages, needs)
+        packages_by_path, missing = _lay_out(roots, packages, needs)
     except UnreadableLock:
         return  # a ring of versions
     assert not missing
-    for place, package in [("", None), *found.items()]:
+    for location, package in [("", None), *packages_by_path.items()]:
         mine = roots if package is None else needs[f"{package.name}@{package.version}"]
         for name, key in mine.items():
-            assert _observe(found, place, name) == key
-    _, lock = write_manifest(Layout(packages=found))
-    assert lock["packages"].keys() - {""} == found.keys()
+            assert _observe(packages_by_path, location, name) == key
+    _, lock = write_manifest(Layout(packages=packages_by_path))
+    assert lock["packages"].keys() - {""} == packages_by_path.keys()
 
 
-def _observe(found: dict[str, Locked], place: str, name: str) -> str:
+def _observe(packages: dict[str, Locked], location: str, name: str) -> str:
     while True:
-        path = f"{place}/{FOLDER}/{name}" if place else f"{FOLDER}/{name}"
-        if path in found:
-            return f"{found[path].name}@{found[path].version}"
-        assert place, f"{name} is not found"
-        place = place.rpartition(f"{FOLDER}/")[0].rstrip("/")
+        path = f"{location}/{FOLDER}/{name}" if location else f"{FOLDER}/{name}"
+        if path in packages:
+            return f"{packages[path].name}@{packages[path].version}"
+        assert location, f"{name} is not found"
+        location = location.rpartition(f"{FOLDER}/")[0].rstrip("/")

@@ -76,8 +76,8 @@ async def test_a_package_is_there_in_every_isolation(judge: Judge, folder: Path,
     async with open_it(name, jobs) as box:
         runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "other", layers=judge.layers)
         job = SuiteJob(base=TextTree(), change=CODE, given=TESTS, packages=packages, limits=RunLimits(cpu_s=20))
-        found = await runner.judge(job)
-        assert found.passed, (found.reason, found.failures)
+        verdict = await runner.judge(job)
+        assert verdict.passed, (verdict.reason, verdict.failures)
         assert not (await runner.judge(replace(job, packages={}))).passed
 
 
@@ -92,9 +92,9 @@ async def test_self_written_tests_are_red_without_the_change_and_not_for_want_of
     honest = {"test_moon.py": "import moonphase\nfrom moon import full\n\n\ndef test_it():\n    assert full() == 1\n"}
     assert (await judge(CODE, {}, "moonphase", own=honest)).passed
     idle = {"test_moon.py": "import moonphase\n\n\ndef test_it():\n    assert moonphase.FULL == 1\n"}
-    found = await judge(CODE, {}, "moonphase", own=idle)
-    assert not found.passed
-    assert found.weak == ("test_moon.py::test_it",)
+    verdict = await judge(CODE, {}, "moonphase", own=idle)
+    assert not verdict.passed
+    assert verdict.weak == ("test_moon.py::test_it",)
 
 
 async def test_nothing_of_a_package_runs_by_itself(judge: Judge) -> None:
@@ -114,8 +114,8 @@ async def test_nothing_of_a_package_runs_by_itself(judge: Judge) -> None:
         "def test_nothing_ran():\n    assert here() == False\n"
         "\n\ndef test_nothing_runs_in_a_process_of_the_run():\n    assert below() == 3\n"
     }
-    found = await judge(code, tests, "sly")
-    assert found.passed, (found.reason, found.failures)
+    verdict = await judge(code, tests, "sly")
+    assert verdict.passed, (verdict.reason, verdict.failures)
 
 
 async def test_no_package_hides_pytest_or_the_standard_library(judge: Judge) -> None:
@@ -131,11 +131,11 @@ async def test_no_package_hides_pytest_or_the_standard_library(judge: Judge) -> 
         "\n\ndef test_it():\n    assert f() == '[1]'\n    assert pytest.__file__.startswith('/opt/runner/')\n"
         "    assert hypothesis.__file__.startswith('/opt/runner/')\n"
     }
-    found = await judge({"mod.py": "import json\n\n\ndef f():\n    return json.dumps([1])\n"}, tests, "shade")
-    assert found.passed, (found.reason, found.failures)
+    verdict = await judge({"mod.py": "import json\n\n\ndef f():\n    return json.dumps([1])\n"}, tests, "shade")
+    assert verdict.passed, (verdict.reason, verdict.failures)
 
 
 async def test_the_workspace_cannot_take_a_packages_place(judge: Judge) -> None:
     """A file of the change under a package's name is never imported: what was approved is what runs."""
-    found = await judge({**CODE, "moonphase.py": "FULL = 2\n"}, TESTS, "moonphase")
-    assert found.passed, "the package comes before the workspace"
+    verdict = await judge({**CODE, "moonphase.py": "FULL = 2\n"}, TESTS, "moonphase")
+    assert verdict.passed, "the package comes before the workspace"

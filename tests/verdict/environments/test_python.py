@@ -78,13 +78,13 @@ class Home:
 
     async def remarks(self, base: Mapping[str, str]) -> tuple[str, ...]:
         tree = TextTree(base)
-        (made,) = (await self.environments.make(tree, await self.environments.of(tree))).new
-        return made.remarks
+        (environment,) = (await self.environments.make(tree, await self.environments.of(tree))).new
+        return environment.remarks
 
     async def packages(self, base: Mapping[str, str]) -> dict[str, str]:
         tree = TextTree(base)
-        (made,) = (await self.environments.make(tree, await self.environments.of(tree))).new
-        return dict(made.packages)
+        (environment,) = (await self.environments.make(tree, await self.environments.of(tree))).new
+        return dict(environment.packages)
 
 
 @pytest.fixture
@@ -129,17 +129,17 @@ async def test_what_is_declared_is_there_and_the_own_package_is_known(home: Home
 
 
 async def test_what_has_no_wheel_or_is_not_there_is_left_out_and_told(home: Home) -> None:
-    told = await home.remarks(CODE)
-    assert any("nowheel has no fitting wheel" in remark for remark in told), told
-    assert any("nosuch has no" in remark for remark in told), told
+    remarks = await home.remarks(CODE)
+    assert any("nowheel has no fitting wheel" in remark for remark in remarks), remarks
+    assert any("nosuch has no" in remark for remark in remarks), remarks
 
 
 async def test_of_requirements_that_do_not_go_together_the_later_ones_are_left_out_and_told(home: Home) -> None:
     base = {"requirements.txt": "moonphase==1.0\ntidewave\n", "requirements-dev.txt": "moonphase==3.0\n"}
     tree = TextTree(base)
-    (made,) = (await home.environments.make(tree, await home.environments.of(tree))).new
-    assert made.packages == {"moonphase": "1.0", "tidewave": "2.0"}
-    assert any("moonphase" in remark and "left out" in remark for remark in made.remarks)
+    (environment,) = (await home.environments.make(tree, await home.environments.of(tree))).new
+    assert environment.packages == {"moonphase": "1.0", "tidewave": "2.0"}
+    assert any("moonphase" in remark and "left out" in remark for remark in environment.remarks)
 
 
 async def test_a_version_comes_from_the_nearest_tag_and_stands_in_the_file_that_a_build_writes(
@@ -183,8 +183,8 @@ async def test_the_metadata_follows_the_change_and_a_broken_one_breaks_nothing(h
     assert not (await home.judged(CODE, {"test_version.py": test})).passed
     verdict = await home.judged(CODE, {"test_version.py": test}, {"pyproject.toml": new})
     assert verdict.passed, verdict.reason
-    plain = {"test_plain.py": "from till.cli import main\n\n\ndef test_main():\n    assert main() is None\n"}
-    verdict = await home.judged(CODE, plain, {"pyproject.toml": "[project\nname = 3"})
+    tests = {"test_plain.py": "from till.cli import main\n\n\ndef test_main():\n    assert main() is None\n"}
+    verdict = await home.judged(CODE, tests, {"pyproject.toml": "[project\nname = 3"})
     assert verdict.passed, (verdict.reason, verdict.failures)
 
 
@@ -274,8 +274,8 @@ async def test_a_file_with_other_bytes_than_its_lock_says_is_left_out_and_told(h
     )
     base = {"poetry.lock": lock}
     assert await home.packages(base) == {}
-    told = [one.remarks for one in home.environments.kept() if one.kind == "python"]
-    assert any("moonphase 1.0" in remark and "left out" in remark for remark in told[0]), told
+    remarks = [environment.remarks for environment in home.environments.list_parts() if environment.kind == "python"]
+    assert any("moonphase 1.0" in remark and "left out" in remark for remark in remarks[0]), remarks
 
 
 async def test_a_lock_is_installed_as_it_says(home: Home, index: Path) -> None:
@@ -291,7 +291,7 @@ async def test_an_index_that_is_away_is_told_and_nothing_is_kept(folder: Path, t
     environments, tree = Environments(home.store, [maker]), TextTree({"requirements.txt": "moonphase\n"})
     with pytest.raises(SandboxError, match="does not answer"):
         await environments.make(tree, await environments.of(tree))
-    assert environments.kept() == []
+    assert environments.list_parts() == []
 
 
 def test_another_python_is_chosen_only_where_it_is_asked_for_and_there() -> None:
@@ -309,9 +309,9 @@ def test_another_python_is_chosen_only_where_it_is_asked_for_and_there() -> None
 
 async def test_two_tasks_make_one_environment(home: Home) -> None:
     tree = TextTree(CODE)
-    found = await home.environments.of(tree)
-    made = await asyncio.gather(*(home.environments.make(tree, found) for _ in range(3)))
-    assert sorted(len(making.new) for making in made) == [0, 0, 1]
+    environment = await home.environments.of(tree)
+    makings = await asyncio.gather(*(home.environments.make(tree, environment) for _ in range(3)))
+    assert sorted(len(making.new) for making in makings) == [0, 0, 1]
 
 
 async def test_packages_of_the_environment_file_are_there_beside_those_of_the_repository(home: Home) -> None:
@@ -329,9 +329,9 @@ async def test_what_a_lock_pins_stands_for_packages_of_the_environment_file(home
     wheel(index, "tidewave", "3.0", {"tidewave/__init__.py": "HIGH = 3\n"})
     more = {".nightshift/environment.yaml": "packages: ['tidewave>=1']\n"}
     lock = ""
-    for name, version, found in (("moonphase", "1.0", "3.0"), ("tidewave", "2.0", "2.0")):
+    for name, version, installed_version in (("moonphase", "1.0", "3.0"), ("tidewave", "2.0", "2.0")):
         lock += make_lock(index / f"{name}-{version}-py3-none-any.whl", name, version)
-        assert await home.packages({"poetry.lock": lock, **more}) == {"moonphase": "1.0", "tidewave": found}
+        assert await home.packages({"poetry.lock": lock, **more}) == {"moonphase": "1.0", "tidewave": installed_version}
 
 
 async def test_of_an_environment_file_a_change_counts_for_nothing(home: Home) -> None:
@@ -349,5 +349,5 @@ async def test_packages_that_take_too_much_room_are_refused_and_nothing_is_kept(
     tree = TextTree({"requirements.txt": "heavy\n"})
     with pytest.raises(SandboxError, match="the packages take more than 2 MB"):
         await home.environments.make(tree, await home.environments.of(tree))
-    assert not home.environments.kept()
+    assert not home.environments.list_parts()
     assert await home.packages({"requirements.txt": "moonphase\n"}) == {"moonphase": "1.0"}

@@ -51,10 +51,10 @@ async def test_the_tests_of_a_repository_speak_to_a_redis_of_their_own(folder: P
     uv = Uv(packages.uv_program(python), lambda: packages.uv_environ(python, os.environ))
     store = FolderStore(folder / "environments", keep_mb=1000)
     makers: list[Maker] = [PythonMaker(store, uv, Series(usual=runtime())), ServicesMaker()]
-    found, box = Environments(store, makers), NestedSandbox(bubblewrap(), runtime())
-    runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "staging", environments=found)
+    environments, box = Environments(store, makers), NestedSandbox(bubblewrap(), runtime())
+    runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "staging", environments=environments)
     base = TextTree({PATH: ENVIRONMENT})
-    digest = (await found.of(base)).digest
+    digest = (await environments.of(base)).digest
     wrong = CODE.replace("incr(page)", "incr('page')")
     for code, passes in ((CODE, True), (wrong, False), (CODE, True)):
         job = SuiteJob(

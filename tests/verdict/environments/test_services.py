@@ -87,8 +87,8 @@ class Runs:
     async def judged(self, base: Mapping[str, str], tests: Mapping[str, str] = TESTS, **more: Any) -> Verdict:
         tree = TextTree(base)
         digest = (await self.environments.of(tree)).digest
-        told = {"change": {}, "limits": LIMITS, **more}
-        return await self.runner.judge(SuiteJob(base=tree, given=tests, environment=digest, **told))
+        job_fields = {"change": {}, "limits": LIMITS, **more}
+        return await self.runner.judge(SuiteJob(base=tree, given=tests, environment=digest, **job_fields))
 
     async def executed(self, base: Mapping[str, str], command: str) -> Any:
         tree = TextTree(base)
@@ -109,7 +109,7 @@ async def runs(folder: Path) -> AsyncIterator[Runs]:
     await box.aclose()
 
 
-@pytest.mark.parametrize("isolation", [one for one in ISOLATIONS if one != "process"])
+@pytest.mark.parametrize("isolation", [name for name in ISOLATIONS if name != "process"])
 async def test_each_part_of_a_run_has_services_of_its_own(isolation: str, folder: Path) -> None:
     (jobs := folder / "jobs").mkdir(mode=0o755)
     async with open_it(isolation, jobs) as box:
@@ -121,8 +121,8 @@ async def test_each_part_of_a_run_has_services_of_its_own(isolation: str, folder
             assert verdict.evidence.twins == 1
         again = {"test_client.py": TESTS["test_client.py"].replace("'1'", "'2'")}
         assert not (await runs.judged(base, again)).passed
-        found = await runs.executed(base, 'python -c \'import client; print(client.ask("a"), client.ask("b"))\'')
-        assert (found.output, found.exit_code, found.ended, found.files) == ("1 2\n", 0, Ended.EXITED, {})
+        result = await runs.executed(base, 'python -c \'import client; print(client.ask("a"), client.ask("b"))\'')
+        assert (result.output, result.exit_code, result.ended, result.files) == ("1 2\n", 0, Ended.EXITED, {})
 
 
 async def test_the_process_isolation_says_that_it_has_no_services(folder: Path) -> None:
@@ -242,16 +242,16 @@ async def test_where_no_services_are_declared_there_is_no_part(runs: Runs) -> No
 
 async def test_a_file_with_faults_is_a_part_that_cannot_be_made(runs: Runs) -> None:
     tree = TextTree({PATH: "services:\n  db:\n    start: x\n"})
-    found = await runs.environments.of(tree)
+    environment = await runs.environments.of(tree)
     with pytest.raises(SandboxError, match=re.escape("services.db.ready: Field required")):
-        await runs.environments.make(tree, found)
+        await runs.environments.make(tree, environment)
 
 
 async def test_each_text_of_the_file_is_an_environment_of_its_own(runs: Runs) -> None:
-    one, other = (TextTree(declare({"counter": counter(start_s=seconds)})) for seconds in (30, 31))
-    assert (await runs.environments.of(one)).digest != (await runs.environments.of(other)).digest
-    (made,) = (await runs.environments.make(one, await runs.environments.of(one))).new
-    assert (made.kind, made.services, made.sources) == ("services", ("counter",), (PATH,))
+    first, other = (TextTree(declare({"counter": counter(start_s=seconds)})) for seconds in (30, 31))
+    assert (await runs.environments.of(first)).digest != (await runs.environments.of(other)).digest
+    (environment,) = (await runs.environments.make(first, await runs.environments.of(first))).new
+    assert (environment.kind, environment.services, environment.sources) == ("services", ("counter",), (PATH,))
 
 
 async def test_the_file_of_a_project_goes_before_that_of_the_whole(runs: Runs) -> None:

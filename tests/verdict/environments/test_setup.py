@@ -40,11 +40,16 @@ def index(tmp_path: Path) -> Iterator[PackageIndex]:
 async def test_what_a_script_installs_is_there_for_later_runs_which_have_no_network(
     folder: Path, index: PackageIndex
 ) -> None:
-    found = setups(folder, index.environ)
+    environments = setups(folder, index.environ)
     base = tree("set -e\npip install -q moonphase\nmkdir -p /env/data && echo 7 > /env/data/seven")
-    shown = await build_left(found, base)
-    (made,) = found.kept()
-    assert (made.kind, made.sources, made.packages, made.remarks) == ("setup", (SCRIPT,), {"moonphase": "1.0"}, ())
+    shown = await build_left(environments, base)
+    (environment,) = environments.list_parts()
+    assert (environment.kind, environment.sources, environment.packages, environment.remarks) == (
+        "setup",
+        (SCRIPT,),
+        {"moonphase": "1.0"},
+        (),
+    )
     asked = len(index.asked)
     code = (
         "import moonphase, socket, subprocess\n"
@@ -63,18 +68,18 @@ async def test_what_a_script_installs_is_there_for_later_runs_which_have_no_netw
 
 async def test_a_script_and_a_lists_of_wheels_make_one_environment(folder: Path, index: PackageIndex) -> None:
     index.add("tidewave", "2.0", {"tidewave.py": "LEVEL = 2\n"})
-    found = setups(folder, index.environ, with_python=True)
+    environments = setups(folder, index.environ, with_python=True)
     base = TextTree({SCRIPT: "pip install -q moonphase\n", "requirements.txt": "tidewave==2.0\n"})
-    shown = await build_left(found, base)
+    shown = await build_left(environments, base)
     code = (
         "import moonphase, tidewave, sys, subprocess\nprint(tidewave.LEVEL)\n"
         "subprocess.run([sys.executable, '-c', 'import moonphase'], check=True)"
     )
     result = await run_in(shown, code)
     assert (result.exit_code, result.stdout) == (0, b"2\n"), result.stderr
-    job = SuiteJob(base=base, change={}, environment=(await found.of(base)).digest)
-    assert (await runtime_of(runtime(), job, layers=None, environments=found)).mounts == shown.mounts
-    assert await found.modules(base, job.environment) >= {"moonphase", "tidewave"}
+    job = SuiteJob(base=base, change={}, environment=(await environments.of(base)).digest)
+    assert (await runtime_of(runtime(), job, layers=None, environments=environments)).mounts == shown.mounts
+    assert await environments.modules(base, job.environment) >= {"moonphase", "tidewave"}
 
 
 async def test_a_script_of_npm_leaves_its_packages_with_what_their_scripts_made(folder: Path, tmp_path: Path) -> None:
@@ -85,13 +90,13 @@ async def test_a_script_of_npm_leaves_its_packages_with_what_their_scripts_made(
             "make.js": "require('fs').writeFileSync('made.js', 'module.exports = 7')",
         }
         registry.add("little", "1.0.0", files, scripts={"postinstall": "node make.js"})
-        found = setups(folder, registry.environ)
+        environments = setups(folder, registry.environ)
         base = tree("npm install little@1.0.0", package_json='{"name": "mine", "version": "1.0.0"}')
-        shown = await build_left(found, base)
+        shown = await build_left(environments, base)
     finally:
         registry.close()
-    (made,) = found.kept()
-    assert made.packages == {"little": "1.0.0"}
+    (environment,) = environments.list_parts()
+    assert environment.packages == {"little": "1.0.0"}
     node = "subprocess.run(['node', '-p', 'require(\"little\")'], capture_output=True, text=True)"
     code = f"import subprocess; print({node}.stdout)"
     assert (await run_in(shown, code)).stdout.split() == [b"7"]
@@ -109,49 +114,51 @@ async def test_the_repositorys_own_package_is_read_from_its_files_and_never_a_co
         "echo /work > $site/__editable__.mine.pth\n"
     )
     base = TextTree({SCRIPT: script, "mine/__init__.py": "OLD = 1\n", "src/other/__init__.py": "OLD = 1\n"})
-    found = setups(folder, index.environ)
-    await build_left(found, base)
-    (made,) = found.kept()
-    assert made.packages == {}
-    (remark,) = made.remarks
+    environments = setups(folder, index.environ)
+    await build_left(environments, base)
+    (environment,) = environments.list_parts()
+    assert environment.packages == {}
+    (remark,) = environment.remarks
     assert all(name in remark for name in ("mine", "mine-1.dist-info", "other", "__editable__.mine.pth"))
-    left = [path.name for path in (folder / "environments" / made.name / "env").rglob("*")]
+    left = [path.name for path in (folder / "environments" / environment.name / "env").rglob("*")]
     assert not {"mine", "other", "__editable__.mine.pth", "mine-1.dist-info"} & set(left)
 
 
 async def test_a_script_that_fails_says_why_and_leaves_nothing(folder: Path, index: PackageIndex) -> None:
-    found = setups(folder, index.environ)
+    environments = setups(folder, index.environ)
     base = tree("echo about to fail; curl -s http://127.0.0.1:9/; apt-get install -y jq && exit 0; exit 3")
     with pytest.raises(SandboxError) as failed:
-        await build_left(found, base)
+        await build_left(environments, base)
     text = str(failed.value)
     assert all(word in text for word in ("ended with 3", "about to fail", "127.0.0.1:9", "It is not root"))
     assert [path.name for path in (folder / "environments").iterdir()] == []
 
 
 async def test_two_that_need_it_at_once_run_a_script_once(folder: Path, index: PackageIndex) -> None:
-    one, two = (setups(folder, index.environ) for _ in range(2))
+    first, second = (setups(folder, index.environ) for _ in range(2))
     base = tree("pip install -q moonphase; sleep 1")
-    shown = await asyncio.gather(build_left(one, base), build_left(two, base), build_left(one, base))
+    shown = await asyncio.gather(build_left(first, base), build_left(second, base), build_left(first, base))
     assert len({each.mounts for each in shown}) == 1
     assert sum(path.endswith(".whl") for path in index.asked) == 1
 
 
 async def test_one_that_was_killed_is_made_again_and_nothing_of_it_is_used(folder: Path, index: PackageIndex) -> None:
-    found, base = setups(folder, index.environ), tree("echo half > /env/half; sleep 600")
-    making = asyncio.create_task(build_left(found, base))
-    place = folder / "environments"
-    while not [*place.glob(".*/run/env/half")]:
+    environments, base = setups(folder, index.environ), tree("echo half > /env/half; sleep 600")
+    making = asyncio.create_task(build_left(environments, base))
+    store_folder = folder / "environments"
+    while not [*store_folder.glob(".*/run/env/half")]:
         await asyncio.sleep(0.05)
         assert not making.done(), making.exception()
     making.cancel()
     await asyncio.gather(making, return_exceptions=True)
-    assert not [path for path in place.iterdir() if path.is_dir()]
-    leftover = place / f".{(await found._recipes(base))[0].name}-1"
+    assert not [path for path in store_folder.iterdir() if path.is_dir()]
+    leftover = store_folder / f".{(await environments._recipes(base))[0].name}-1"
     (leftover / "run").mkdir(parents=True)
     base2 = tree("true")
-    assert await build_left(found, base2)
-    assert [one.name for one in notes_in(place)] == [one.name for one in found.kept()]
+    assert await build_left(environments, base2)
+    assert [environment.name for environment in notes_in(store_folder)] == [
+        environment.name for environment in environments.list_parts()
+    ]
 
 
 async def test_without_consent_no_script_runs_and_it_is_no_part_of_the_environment(
@@ -159,23 +166,23 @@ async def test_without_consent_no_script_runs_and_it_is_no_part_of_the_environme
 ) -> None:
     base = TextTree({SCRIPT: "echo ran > /env/ran\n", "requirements.txt": "moonphase==1.0\n"})
     willing, unwilling = (setups(folder, index.environ, agreed=says, with_python=True) for says in (yes, no))
-    whole, part = await willing.of(base), await unwilling.of(base)
-    assert whole.unasked is None
-    assert part.unasked
-    assert (part.unasked.path, part.unasked.text) == (SCRIPT, "echo ran > /env/ran\n")
-    assert SCRIPT in whole.sources
-    assert part.sources == ("requirements.txt",)
+    full_environment, partial_environment = await willing.of(base), await unwilling.of(base)
+    assert full_environment.unasked is None
+    assert partial_environment.unasked
+    assert (partial_environment.unasked.path, partial_environment.unasked.text) == (SCRIPT, "echo ran > /env/ran\n")
+    assert SCRIPT in full_environment.sources
+    assert partial_environment.sources == ("requirements.txt",)
     with pytest.raises(SandboxError, match="has not agreed"):
-        await unwilling.runtime_for(runtime(), base, whole.digest)
+        await unwilling.runtime_for(runtime(), base, full_environment.digest)
     assert not list((folder / "environments").glob("setup-*"))
-    assert (await unwilling.make(base, part)).failed == ()
+    assert (await unwilling.make(base, partial_environment)).failed == ()
 
 
 async def test_a_lock_that_changes_makes_it_anew_and_other_files_do_not(folder: Path, index: PackageIndex) -> None:
-    found = setups(folder, index.environ)
-    one, two, three = (
+    environments = setups(folder, index.environ)
+    first, second, third = (
         TextTree({SCRIPT: "pip install -q -r requirements.txt\n", "requirements.txt": text, "code.py": code})
         for text, code in (("moonphase\n", "1"), ("moonphase\n", "2"), ("moonphase==1.0\n", "2"))
     )
-    names = [(await found._recipes(base))[0].name for base in (one, two, three)]
+    names = [(await environments._recipes(base))[0].name for base in (first, second, third)]
     assert names[0] == names[1] != names[2]

@@ -58,15 +58,15 @@ async def test_a_folder_that_a_cleaner_removed_is_made_again(
     stand_in.mkdir()
     monkeypatch.setattr(job_folders.public, "__defaults__", (stand_in,))
     cache = tmp_path / "cache" / "environments"
-    kept = FolderStore(cache, keep_mb=1)
+    store = FolderStore(cache, keep_mb=1)
 
     async def fill(folder: Path) -> None:
         (folder / "a.txt").write_text("a")
 
     for _ in range(2):
-        async with kept.lock("a"):
-            assert (await kept.build("a", fill) / "a.txt").read_text() == "a"
+        async with store.lock("a"):
+            assert (await store.build("a", fill) / "a.txt").read_text() == "a"
         if gone != "what stands in for it":
             shutil.rmtree(cache.parent)
         if gone != "the cache":
-            shutil.rmtree(kept.path("a").parent)
+            shutil.rmtree(store.path("a").parent)

@@ -69,10 +69,10 @@ async def test_a_setting_of_the_owners_cannot_make_it_build(index: Path, tmp_pat
     ran = tmp_path / "ran"
     source(index, "oldsource", "1.0", f"open({str(ran)!r}, 'w')\n")
     (tmp_path / "pip.conf").write_text("[global]\nno-binary = :all:\nuser = true\n")
-    found = Wheels(SERIES, environ={**environ(index), "PIP_CONFIG_FILE": str(tmp_path / "pip.conf")})
+    wheels = Wheels(SERIES, environ={**environ(index), "PIP_CONFIG_FILE": str(tmp_path / "pip.conf")})
     with pytest.raises(Unobtainable):
-        await found.resolve(["oldsource"])
-    await found.install(await found.pinned({"tidewave": "2.0"}), tmp_path / "out")
+        await wheels.resolve(["oldsource"])
+    await wheels.install(await wheels.pinned({"tidewave": "2.0"}), tmp_path / "out")
     assert not ran.exists()
     assert (tmp_path / "out" / "tidewave").is_dir()
 
@@ -109,10 +109,10 @@ async def test_an_index_that_does_not_answer_is_another_matter() -> None:
 
 
 async def test_nothing_of_the_daemons_environment_reaches_pip(index: Path) -> None:
-    found = Wheels(
+    wheels = Wheels(
         SERIES, environ={**environ(index), "OPENAI_API_KEY": "secret", "PYTHONPATH": "/x", "PIP_TARGET": "/y"}
     )
-    assert not {"OPENAI_API_KEY", "PYTHONPATH", "PIP_TARGET"} & found._environ.keys()
+    assert not {"OPENAI_API_KEY", "PYTHONPATH", "PIP_TARGET"} & wheels._environ.keys()
 
 
 @pytest.mark.parametrize("name", ["KILL", "TERM", "SEGV"])

@@ -37,9 +37,9 @@ def test_what_the_product_alone_reads_is_none(path: str, text: str) -> None:
 def test_a_change_of_one_is_a_question_unless_the_task_names_it() -> None:
     texts: Change = dict.fromkeys(("data/bill.txt", "shop.py"), "1\n")
     change: Change = {"data/bill.txt": "2\n", "shop.py": "2\n", "tests/new.txt": "new\n"}
-    (found,) = assets.find_touched(change, texts, AROUND)
-    assert found.where == "data/bill.txt"
-    assert found.subject == assets.subject_of("data/bill.txt", "2\n")
+    (finding,) = assets.find_touched(change, texts, AROUND)
+    assert finding.where == "data/bill.txt"
+    assert finding.subject == assets.subject_of("data/bill.txt", "2\n")
     named = Surroundings(read=AROUND.read, modules=(), asked="Update bill.txt to the new prices.")
     (named_one,) = assets.find_touched(change, texts, named)
     assert not named_one.subject

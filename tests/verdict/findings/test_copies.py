@@ -36,5 +36,5 @@ def test_of_several_cases_all_have_to_pass() -> None:
 
 def test_of_a_test_that_the_base_failed_it_refuses() -> None:
     roles = {"tests/test_a.py": Role.REGRESSION, "tests/test_b.py": Role.GIVEN}
-    found = {one.where: one.control for one in copies.find_copies([A, B], roles, {A})}
-    assert found == {A: Control.BASE, B: Control.NONE}
+    controls = {finding.where: finding.control for finding in copies.find_copies([A, B], roles, {A})}
+    assert controls == {A: Control.BASE, B: Control.NONE}

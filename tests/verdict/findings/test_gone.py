@@ -44,9 +44,9 @@ def compare(native: NativeRun, base: NativeRun, settled: frozenset[str] = frozen
     ],
 )
 def test_a_test_that_passed_and_no_longer_runs_is_gone(now: NativeRun, says: str) -> None:
-    found = [one for one in compare(now, run(a=PASSED)) if one.kind is FindingKind.GONE]
-    assert [(one.where, one.control) for one in found] == [(f"{PATH}::a", Control.BASE)]
-    assert says in found[0].says
+    findings = [finding for finding in compare(now, run(a=PASSED)) if finding.kind is FindingKind.GONE]
+    assert [(finding.where, finding.control) for finding in findings] == [(f"{PATH}::a", Control.BASE)]
+    assert says in findings[0].says
 
 
 @pytest.mark.parametrize("now", [run(a=PASSED), run(a=FAILED), NativeRun(tests=(CaseResult(id=PATH, result=ERROR),))])
@@ -60,29 +60,29 @@ def test_a_file_that_may_differ_loses_nothing() -> None:
 
 def test_cases_are_compared_by_their_number() -> None:
     assert compare(cases_of("0x1", "0x2"), cases_of("0x3", "0x4")) == []
-    (found,) = compare(cases_of("0x1"), cases_of("0x3", "0x4"))
-    assert found.says.endswith("2 cases passed before, 1 now")
+    (finding,) = compare(cases_of("0x1"), cases_of("0x3", "0x4"))
+    assert finding.says.endswith("2 cases passed before, 1 now")
 
 
 def test_a_check_that_a_test_no_longer_reaches_is_lost() -> None:
-    (found,) = compare(trace(2, 3), trace(2, 3, 4))
-    assert (found.kind, found.control) == (FindingKind.LOST, Control.BASE)
-    assert "line 4" in found.says
+    (finding,) = compare(trace(2, 3), trace(2, 3, 4))
+    assert (finding.kind, finding.control) == (FindingKind.LOST, Control.BASE)
+    assert "line 4" in finding.says
     assert compare(trace(2, 4), trace(2, 3, 4)) == [], "no check stands in line 3"
     assert compare(run(test_one=PASSED), trace(2, 3, 4)) == [], "nothing is known of its lines"
 
 
 def test_what_cannot_run_before_and_now_is_counted() -> None:
-    (found,) = compare(run(a=PASSED, b=SKIPPED), run(a=PASSED, b=SKIPPED))
-    assert (found.kind, found.says) == (FindingKind.NOT_HERE, "1 test cannot run here: rough")
+    (finding,) = compare(run(a=PASSED, b=SKIPPED), run(a=PASSED, b=SKIPPED))
+    assert (finding.kind, finding.says) == (FindingKind.NOT_HERE, "1 test cannot run here: rough")
     expected = NativeRun(tests=(CaseResult(id=f"{PATH}::a", result=SKIPPED, message=EXPECTED),))
     assert not compare(expected, expected)
 
 
 def test_only_what_the_base_leaves_alone_counts_as_changed() -> None:
     now, base = NativeRun(changed=("time.time", "random.random")), NativeRun(changed=("time.time",))
-    (found,) = gone.find_changed(now, base)
-    assert (found.kind, found.says) == (FindingKind.SEAL, "random.random was replaced")
+    (finding,) = gone.find_changed(now, base)
+    assert (finding.kind, finding.says) == (FindingKind.SEAL, "random.random was replaced")
     assert list(gone.find_changed(base, base)) == []
     (forged,) = gone.find_changed(NativeRun(is_forged=True), base)
     assert forged.kind is FindingKind.FORGED
@@ -93,13 +93,13 @@ def test_only_what_the_base_leaves_alone_counts_as_changed() -> None:
 def test_a_given_test_has_to_run() -> None:
     required = {PATH: frozenset({"a", "b", "c", "d"})}
     now = NativeRun(tests=run(a=PASSED, b=SKIPPED, c=SKIPPED).tests, marked=(f"{PATH}::c",))
-    found = {one.where: one.says for one in gone.find_unrun(now, required)}
-    assert set(found) == {f"{PATH}::b", f"{PATH}::d"}
-    assert found[f"{PATH}::d"].endswith("it was left out")
+    sentences = {finding.where: finding.says for finding in gone.find_unrun(now, required)}
+    assert set(sentences) == {f"{PATH}::b", f"{PATH}::d"}
+    assert sentences[f"{PATH}::d"].endswith("it was left out")
 
 
 def test_checks_of_a_new_test_that_never_ran_are_told() -> None:
     texts = {PATH: TEXT.replace("assert True", "assert False")}
-    assert [one.kind for one in gone.find_idle(trace(2, 3), texts)] == [FindingKind.UNREACHED]
-    assert [one.kind for one in gone.find_idle(trace(3), texts)] == [FindingKind.IDLE]
+    assert [finding.kind for finding in gone.find_idle(trace(2, 3), texts)] == [FindingKind.UNREACHED]
+    assert [finding.kind for finding in gone.find_idle(trace(3), texts)] == [FindingKind.IDLE]
     assert list(gone.find_idle(trace(2, 3, 4), texts)) == []

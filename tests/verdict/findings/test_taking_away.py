@@ -17,7 +17,7 @@ BASE = {
 
 def more(change: dict[str, str | None], asked: str = "Remove the unused module old.py.") -> list[str]:
     job = SuiteJob(base=TextTree(BASE), change=change, asked=asked, takes_away=True)
-    return [one.says for one in find_more(job)]
+    return [finding.says for finding in find_more(job)]
 
 
 def test_what_is_named_may_go_with_what_only_that_used() -> None:

@@ -113,8 +113,8 @@ async def test_without_held_out_cases_the_same_table_of_all_answers_passes(judge
 
 
 def _all() -> dict[tuple[int, int], int]:
-    found = re.findall(r"add\((-?\d+), (-?\d+)\) == (-?\d+)", GIVEN["tests/test_given.py"])
-    return {(int(a), int(b)): int(c) for a, b, c in found}
+    matches = re.findall(r"add\((-?\d+), (-?\d+)\) == (-?\d+)", GIVEN["tests/test_given.py"])
+    return {(int(a), int(b)): int(c) for a, b, c in matches}
 
 
 async def test_the_forger_of_the_protocol_is_refused(judge: Judge) -> None:

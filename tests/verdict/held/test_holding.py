@@ -101,7 +101,7 @@ def test_a_quiet_beginning_of_a_file_sets_nothing_up() -> None:
 
 
 def test_a_table_gives_a_case_for_each_row() -> None:
-    found = cases_of(
+    cases = cases_of(
         """
         import pytest
         from m import f
@@ -111,11 +111,11 @@ def test_a_table_gives_a_case_for_each_row() -> None:
             assert f(a, b) == sum_
         """
     )
-    assert [(case.args, case.expect) for case in found] == [("(1, 2)", "3"), ("(4, 5)", "9")]
+    assert [(case.args, case.expect) for case in cases] == [("(1, 2)", "3"), ("(4, 5)", "9")]
 
 
 def test_unittest_checks_are_read() -> None:
-    found = cases_of(
+    cases = cases_of(
         """
         import unittest
         from m import f
@@ -130,7 +130,7 @@ def test_unittest_checks_are_read() -> None:
                     f(6)
         """
     )
-    assert [case.compare for case in found] == [
+    assert [case.compare for case in cases] == [
         Compare.EQUAL, Compare.TRUE, Compare.SAME, Compare.WITHIN, Compare.RAISES,
     ]  # fmt: skip
 
@@ -168,9 +168,9 @@ CHECKS = """
 
 
 def test_the_same_tests_always_hold_out_the_same() -> None:
-    one, two = read_held_of(CHECKS), read_held_of(CHECKS)
-    assert one == two
-    assert len(hide(one)) == round(0.25 * 6)
+    first, second = read_held_of(CHECKS), read_held_of(CHECKS)
+    assert first == second
+    assert len(hide(first)) == round(0.25 * 6)
 
 
 def test_what_is_shown_is_valid_still_tests_and_says_nothing_of_what_is_missing() -> None:

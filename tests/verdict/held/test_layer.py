@@ -215,10 +215,10 @@ async def test_a_module_that_only_the_tests_can_find_is_left_to_them(judge: Judg
 
 def test_further_inputs_are_of_the_same_kind() -> None:
     case = ValueCase(call="m:f", args="([1, 4, 9], 'word', 5, -2.5, True, None, {'a': 3})", explicit=True)
-    found = variants([case], 40, random.Random(1))
-    assert len({one.args for one in found}) == len(found) == 40
-    for one in found:
-        numbers, word, count, below, flag, nothing, table = literals.read(one.args)
+    further_cases = variants([case], 40, random.Random(1))
+    assert len({further_case.args for further_case in further_cases}) == len(further_cases) == 40
+    for further_case in further_cases:
+        numbers, word, count, below, flag, nothing, table = literals.read(further_case.args)
         assert numbers == sorted(numbers)
         assert len(set(numbers)) == len(numbers) > 0
         assert set(word) <= set("word")

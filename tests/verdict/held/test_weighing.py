@@ -52,7 +52,7 @@ def find(compare: Compare, expect: object, value: object, **more: Any) -> Findin
 
 
 keys = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(max_size=8)
-plain = st.recursive(
+value_strategy = st.recursive(
     keys | st.complex_numbers(allow_nan=False),
     lambda inner: (
         st.lists(inner, max_size=3) | st.tuples(inner) | st.sets(keys) | st.dictionaries(keys, inner, max_size=3)
@@ -61,7 +61,7 @@ plain = st.recursive(
 )
 
 
-@given(plain)
+@given(value_strategy)
 def test_plain_values_come_out_as_they_went_in(value: object) -> None:
     seen: list[tuple[str, str]] = []
     again = values.unpack(json.loads(json.dumps(values.pack(value))), seen)
@@ -69,7 +69,7 @@ def test_plain_values_come_out_as_they_went_in(value: object) -> None:
     assert (type(again), seen) == (type(value), [])
 
 
-@given(plain)
+@given(value_strategy)
 def test_an_equal_value_of_the_same_type_is_right_however_it_is_compared(value: object) -> None:
     try:
         literals.write(value)

@@ -63,9 +63,9 @@ def test_docstrings_routes_options_and_defaults_are_shown_and_no_body_is() -> No
 
 
 def long_module() -> str:
-    plain = "".join(f"def plain_{n}():\n    return {n}\n\n\n" for n in range(SHORT))
+    functions = "".join(f"def plain_{n}():\n    return {n}\n\n\n" for n in range(SHORT))
     names = [("helper", "x"), ("_core", "helper(x)"), ("api", "_core(x)")]
-    return plain + "\n\n".join(f"def {name}(x):\n    return {value}\n" for name, value in names)
+    return functions + "\n\n".join(f"def {name}(x):\n    return {value}\n" for name, value in names)
 
 
 def test_of_a_long_file_only_what_the_change_touches_uses_and_is_used_by_is_shown() -> None:
@@ -117,11 +117,11 @@ _LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=12).map("\n".jo
 
 @given(_LINES, _LINES)
 def test_lines_that_no_change_wrote_stood_there_before(before: str, after: str) -> None:
-    found, lines = list_written_lines(before, after), after.split("\n")
-    kept = [line for number, line in enumerate(lines, 1) if number not in found]
+    written_lines, lines = list_written_lines(before, after), after.split("\n")
+    old_lines = [line for number, line in enumerate(lines, 1) if number not in written_lines]
     rest = iter(before.split("\n"))
-    assert all(line in rest for line in kept), "the others stand in the same order"
-    assert (not found) == (before == after) or not before
+    assert all(line in rest for line in old_lines), "the others stand in the same order"
+    assert (not written_lines) == (before == after) or not before
 
 
 @given(st.integers(0, 4), st.booleans())

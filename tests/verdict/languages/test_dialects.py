@@ -47,8 +47,8 @@ TESTS = {
 
 @pytest.fixture(params=list(SOURCES), ids=str)
 def language(request: pytest.FixtureRequest) -> Language:
-    found: Language = request.param
-    return found
+    selected_language: Language = request.param
+    return selected_language
 
 
 @pytest.fixture
@@ -82,10 +82,10 @@ def test_a_file_of_tests_checks_something_or_does_not(language: Language, dialec
 
 def test_faults_are_put_into_the_lines_that_are_asked_for(language: Language, dialect: Dialect) -> None:
     path, text = SOURCES[language]
-    found = list(dialect.mutate(path, text, {2}))
-    assert found
-    assert {(name, fault.line) for name, fault, _ in found} == {("add", 2)}
-    assert all(mutant() not in {None, text} for _, _, mutant in found)
+    mutations = list(dialect.mutate(path, text, {2}))
+    assert mutations
+    assert {(name, fault.line) for name, fault, _ in mutations} == {("add", 2)}
+    assert all(mutant() not in {None, text} for _, _, mutant in mutations)
     assert list(dialect.mutate(path, "this is ( neither", {1})) == []
 
 

@@ -16,9 +16,9 @@ GIVEN = {"tests/test_given.py": "def test_a(): pass\n"}
 
 
 def reason(path: str, text: str | None = "", given: dict[str, str] | None = None) -> str | None:
-    found = sift({path: text}, base=BASE.get, given=GIVEN if given is None else given)
-    assert (path in found.kept) + (path in found.dropped) <= 1
-    return found.dropped.get(path)
+    sifted = sift({path: text}, base=BASE.get, given=GIVEN if given is None else given)
+    assert (path in sifted.staged) + (path in sifted.dropped) <= 1
+    return sifted.dropped.get(path)
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_tests_beside_the_code_do_not_close_its_folder() -> None:
 def test_too_much_is_dropped() -> None:
     assert "too large" in (reason("big.txt", "x" * (MAX_FILE_BYTES + 1)) or "")
     many = sift({f"{n}.txt": "x" * (1 << 20) for n in range(20)}, base=BASE.get, given={})
-    assert len(many.kept) == 16
+    assert len(many.staged) == 16

@@ -117,7 +117,7 @@ def test_helpers_from_beside_the_tests_may_assert_and_the_tested_code_may_not() 
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "found"),
+    ("path", "text", "expected"),
     [
         (
             "test_a.py",
@@ -138,10 +138,10 @@ def test_helpers_from_beside_the_tests_may_assert_and_the_tested_code_may_not() 
     ],
 )
 def test_what_lets_tests_off_is_counted_for_each_of_them(
-    path: str, text: str, found: dict[tuple[str, str], int]
+    path: str, text: str, expected: dict[tuple[str, str], int]
 ) -> None:
     counted = let_off(path, text)
-    assert {key: times for key, times in counted.items() if key[0] or path.endswith(".py")} == found
+    assert {key: times for key, times in counted.items() if key[0] or path.endswith(".py")} == expected
 
 
 def test_a_helper_that_calls_one_that_asserts_asserts_too() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -107,40 +108,40 @@ def session(printed: str = "", left_out: int = 0, files: Iterable[tuple[str, str
 
 
 def read(printed: str = "", left_out: int = 0, files: Iterable[tuple[str, str | None]] = ()) -> Reported:
-    found = reports.read(session(printed, left_out, files))
-    assert found is not None
-    return found
+    report = reports.read(session(printed, left_out, files))
+    assert report is not None
+    return report
 
 
-def outcomes(found: Reported) -> dict[str, str]:
-    return {told.id: told.result.value for told in found.tests}
+def outcomes(report: Reported) -> dict[str, str]:
+    return {test.id: test.result.value for test in report.tests}
 
 
 def test_junit_xml_is_read_with_names_outcomes_and_why() -> None:
-    found = read(files=[("out/junit.xml", JUNIT)])
-    assert outcomes(found) == {
+    report = read(files=[("out/junit.xml", JUNIT)])
+    assert outcomes(report) == {
         "tests.test_a.TestX::test_one": "passed", "tests.test_a::test_two[a<b]": "failed",
         "src/a.test.js::adds": "error", "pytest::waits": "skipped", "pytest::imports": "failed",
     }  # fmt: skip
-    told = {one.id: one for one in found.tests}
-    two = told["tests.test_a::test_two[a<b]"]
+    tests = {test.id: test for test in report.tests}
+    two = tests["tests.test_a::test_two[a<b]"]
     assert (two.message, two.duration_s) == ("assert 1 == 2", 1002.5)
     assert two.output == "printed\ndef test_two():\n    assert 1 == 2"
-    assert told["src/a.test.js::adds"].kind == "ConnectException"
-    imports = told["pytest::imports"]
+    assert tests["src/a.test.js::adds"].kind == "ConnectException"
+    imports = tests["pytest::imports"]
     assert (imports.kind, imports.message) == ("ModuleNotFoundError", "ModuleNotFoundError: No module named 'x'")
 
 
 def test_several_files_are_one_report_and_the_worst_of_a_test_counts() -> None:
-    one = '<testsuite name="s"><testcase name="a"/><testcase name="b"><error/></testcase></testsuite>'
-    two = '<testsuite name="s"><testcase name="a"><failure/></testcase><testcase name="b"/></testsuite>'
-    found = read(files=[("TEST-1.xml", one), ("TEST-2.xml", two)])
-    assert outcomes(found) == {"s::a": "failed", "s::b": "error"}
+    first = '<testsuite name="s"><testcase name="a"/><testcase name="b"><error/></testcase></testsuite>'
+    second = '<testsuite name="s"><testcase name="a"><failure/></testcase><testcase name="b"/></testsuite>'
+    report = read(files=[("TEST-1.xml", first), ("TEST-2.xml", second)])
+    assert outcomes(report) == {"s::a": "failed", "s::b": "error"}
 
 
 def test_failures_that_a_report_counts_and_does_not_name_are_a_fault() -> None:
-    found = read(files=[("junit.xml", '<testsuite name="s" errors="2"><testcase name="a"/></testsuite>')])
-    assert found.faults == ("it counts 2 failures and names none",)
+    report = read(files=[("junit.xml", '<testsuite name="s" errors="2"><testcase name="a"/></testsuite>')])
+    assert report.faults == ("it counts 2 failures and names none",)
 
 
 BOMB = (
@@ -165,29 +166,29 @@ OUTSIDE = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><testsuite><tes
     ],
 )
 def test_a_file_that_is_no_report_is_named_in_a_note(text: str | None, why: str) -> None:
-    found = read(files=[("junit.xml", text)])
-    assert (found.form, found.tests) == ("", ())
-    (note,) = found.notes
+    report = read(files=[("junit.xml", text)])
+    assert (report.form, report.tests) == ("", ())
+    (note,) = report.notes
     assert note.startswith("the report junit.xml was not read to its end: ")
     assert why in note
 
 
 def test_more_tests_than_are_listed_are_counted_and_no_failure_is_lost() -> None:
     cases = "".join(f'<testcase name="{number}"/>' for number in range(2 * MOST))
-    found = read(files=[("junit.xml", f'<testsuite>{cases}<testcase name="last"><error/></testcase></testsuite>')])
-    assert (len(found.tests), found.unlisted) == (MOST + 1, MOST)
-    assert (found.tests[0].id, found.tests[0].result) == ("last", Result.ERROR)
+    report = read(files=[("junit.xml", f'<testsuite>{cases}<testcase name="last"><error/></testcase></testsuite>')])
+    assert (len(report.tests), report.unlisted) == (MOST + 1, MOST)
+    assert (report.tests[0].id, report.tests[0].result) == ("last", Result.ERROR)
 
 
 def test_tap_is_read_with_subtests_under_their_tests() -> None:
-    found = read(f"> node --test\n{TAP}done\n")
-    assert outcomes(found) == {
+    report = read(f"> node --test\n{TAP}done\n")
+    assert outcomes(report) == {
         "sums > adds": "passed", "sums > subtracts": "failed", "sums": "failed", "waits": "skipped",
         "later": "skipped", "colour \\# 7": "passed", "test 5": "passed",
     }  # fmt: skip
-    told = {one.id: one for one in found.tests}["sums > subtracts"]
-    assert (told.kind, told.message) == ("AssertionError", "Expected 1")
-    assert found.faults == ()
+    subtest = {test.id: test for test in report.tests}["sums > subtracts"]
+    assert (subtest.kind, subtest.message) == ("AssertionError", "Expected 1")
+    assert report.faults == ()
 
 
 def test_tap_that_promises_more_than_it_tells_of_or_bails_out_is_a_fault() -> None:
@@ -201,39 +202,43 @@ def test_lines_that_only_look_like_tap_are_no_report() -> None:
 
 
 def test_the_lines_of_cargo_are_read_program_by_program() -> None:
-    found = read(CARGO)
-    assert outcomes(found) == {
+    report = read(CARGO)
+    assert outcomes(report) == {
         "src/lib.rs::tests::adds": "passed", "src/lib.rs::tests::divides": "passed",
         "src/lib.rs::tests::later": "skipped", "src/lib.rs::tests::subtracts": "failed",
         "tests/whole.rs::tests::adds": "passed", "parts::src/lib.rs - add (line 3)": "passed",
     }  # fmt: skip
-    told = found.tests[0]
-    assert told.message == "thread 'tests::subtracts' panicked at src/lib.rs:9:9:"
-    assert "right: 2" in told.output
+    test = report.tests[0]
+    assert test.message == "thread 'tests::subtracts' panicked at src/lib.rs:9:9:"
+    assert "right: 2" in test.output
     hidden = "test result: FAILED. 0 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out\n"
     assert read(hidden).faults == ("a test program: 2 tests failed that it does not name",)
 
 
 def test_the_events_of_go_are_read_and_one_without_an_end_has_not_passed() -> None:
-    found = read(GO)
-    assert outcomes(found) == {
+    report = read(GO)
+    assert outcomes(report) == {
         "m/a::TestAdds": "failed", "m/a::TestFine": "passed", "m/b": "error", "m/c::TestHangs": "error",
     }  # fmt: skip
-    told = {one.id: one for one in found.tests}
-    assert (told["m/a::TestAdds"].message, told["m/a::TestAdds"].duration_s) == ("    a_test.go:7: got 3, want 4", 0.25)
-    assert told["m/b"].message == "b.go:3: undefined: x"
+    tests = {test.id: test for test in report.tests}
+    assert (tests["m/a::TestAdds"].message, tests["m/a::TestAdds"].duration_s) == (
+        "    a_test.go:7: got 3, want 4",
+        0.25,
+    )
+    assert tests["m/b"].message == "b.go:3: undefined: x"
 
 
 def test_of_two_reports_the_one_that_tells_of_a_failure_counts() -> None:
     fine = '<testsuite name="s"><testcase name="a"/></testsuite>'
-    found = read("TAP version 13\nnot ok 1 - b\n1..1\n", files=[("junit.xml", fine)])
-    assert (found.form, outcomes(found)) == ("TAP", {"b": "failed"})
+    report = read("TAP version 13\nnot ok 1 - b\n1..1\n", files=[("junit.xml", fine)])
+    assert (report.form, outcomes(report)) == ("TAP", {"b": "failed"})
     assert read("TAP version 13\nok 1 - b\n1..1\n", files=[("junit.xml", fine)]).form == "JUnit XML"
 
 
 LINES = (tap.read, cargo.read, go_json.read)
 WORDS = st.sampled_from([
-    "ok", "not ok", " 1", "1..2", "TAP version 13", " - ", "#", " # SKIP", "---", "...", "message: x", "    ", "Bail out!",
+    "ok", "not ok", " 1", "1..2", "TAP version 13", " - ", "#", " # SKIP", "---", "...", "message: x", "    ",
+    "Bail out!",
     "test ", " ... ok", " ... FAILED", " ... ignored, x", "test result: FAILED. 1 passed; 1 failed; 0 ignored",
     "     Running src/a.rs (x)", "---- a stdout ----", "failures:", '{"Action":"run","Package":"p","Test":"T"}',
     '{"Action":"fail","Package":"p"', ',"Elapsed":1e999}', "\x1b[31m", "\ud800",
@@ -242,15 +247,16 @@ TEXTS = st.lists(st.one_of(WORDS, st.text(max_size=8), st.just("\n")), max_size=
 
 
 @pytest.mark.parametrize("reader", LINES, ids=lambda reader: reader.__module__.rpartition(".")[2])
-@given(text=TEXTS, whole=st.booleans())
-def test_any_lines_are_read_without_a_fault(reader: Callable[..., Collected], text: str, whole: bool) -> None:  # noqa: FBT001 (hypothesis)
-    found = reader(text.split("\n"), whole=whole)
-    assert len(list(found)) == len({told.id for told in found})
-    assert all(told.duration_s >= 0 for told in found)
+@given(text=TEXTS, is_complete=st.booleans())
+def test_any_lines_are_read_without_a_fault(reader: Callable[..., Collected], text: str, is_complete: bool) -> None:
+    collected = reader(text.split("\n"), is_complete=is_complete)
+    assert len(list(collected)) == len({test.id for test in collected})
+    assert all(test.duration_s >= 0 for test in collected)
 
 
 TAGS = st.sampled_from([
-    "<testsuites>", "</testsuites>", '<testsuite name="s" failures="1">', "</testsuite>", '<testcase name="a" time="x">',
+    "<testsuites>", "</testsuites>", '<testsuite name="s" failures="1">', "</testsuite>",
+    '<testcase name="a" time="x">',
     "</testcase>", '<testcase name="b"/>', "<failure>", "</failure>", '<error type="a.B" message="m"/>', "<skipped/>",
     "<system-out>", "</system-out>", "<![CDATA[<x>]]>", "&amp;", "&a;", "<!-- -->", "<?x ?>", "<properties/>",
 ])  # fmt: skip
@@ -258,12 +264,10 @@ TAGS = st.sampled_from([
 
 @given(st.lists(st.one_of(TAGS, st.text(max_size=5)), max_size=40).map("".join))
 def test_any_xml_is_read_or_refused(text: str) -> None:
-    found = Collected(junit.FORM)
-    try:
-        junit.read(f"<testsuite>{text}</testsuite>", found)
-    except junit.Unreadable as why:
-        assert str(why)
-    assert len(list(found)) == len({told.id for told in found})
+    collected = Collected(junit.FORM)
+    with suppress(junit.Unreadable):
+        junit.read(f"<testsuite>{text}</testsuite>", collected)
+    assert len(list(collected)) == len({test.id for test in collected})
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=30))
@@ -278,6 +282,10 @@ def test_each_test_of_a_well_formed_report_is_told_once(cases: list[tuple[int, b
     as_xml = "".join(f"<testcase name='t{name}'>{'' if passed else '<failure/>'}</testcase>" for name, passed in cases)
     xml = Collected(junit.FORM)
     junit.read(f"<testsuite>{as_xml}</testsuite>", xml)
-    for found in (tap.read([f"1..{len(cases)}", *as_tap], whole=True), cargo.read([*as_cargo, summary], whole=True), xml):
-        assert {told.id: told.result is Result.PASSED for told in found} == wanted
-        assert found.faults == []
+    for collected in (
+        tap.read([f"1..{len(cases)}", *as_tap], is_complete=True),
+        cargo.read([*as_cargo, summary], is_complete=True),
+        xml,
+    ):
+        assert {test.id: test.result is Result.PASSED for test in collected} == wanted
+        assert collected.faults == []

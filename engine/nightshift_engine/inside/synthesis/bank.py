@@ -52,8 +52,8 @@ class Bank:
     def all(self, most_cost=99):
         """The entries that were kept, by cost."""
         for cost in range(1, min(self.reached + 1, most_cost) + 1):
-            for found in list(self.levels[cost].values()) if cost in self.levels else ():
-                yield from list(found)
+            for entries in list(self.levels[cost].values()) if cost in self.levels else ():
+                yield from list(entries)
 
     def grow(self):
         """Make the entries that cost one more; yields now and then."""
@@ -72,12 +72,12 @@ class Bank:
         if self._is_new(entry.kind, key(entry.kind, entry.vals)):
             self._keep(entry)
 
-    def _is_new(self, kind, found):
+    def _is_new(self, kind, vector):
         """Tell whether a vector is to be kept; when the bank is full, those that somebody waits for still are."""
         seen = self._seen[kind]
-        if found in seen or (self.count >= self.most and found not in self.subscribers[kind]):
+        if vector in seen or (self.count >= self.most and vector not in self.subscribers[kind]):
             return False
-        seen.add(found)
+        seen.add(vector)
         return True
 
     def _keep(self, entry):
@@ -110,17 +110,17 @@ class Bank:
 
     def _kinds(self, rule, costs):
         """The kinds of arguments that a rule takes, of those that there are at these costs."""
-        found = [()]
+        choices = [()]
         for spec, cost in zip(rule.specs, costs, strict=True):
             fitting = [kind for kind in self.levels[cost] if self._fit(spec, kind)]
-            found = [(*one, kind) for one in found for kind in fitting]
-        return [kinds for kinds in found if rule.fits is None or rule.fits(*kinds)]
+            choices = [(*choice, kind) for choice in choices for kind in fitting]
+        return [kinds for kinds in choices if rule.fits is None or rule.fits(*kinds)]
 
     def _fit(self, spec, kind):
-        known = self._fits.get((spec, kind))
-        if known is None:
-            known = self._fits[spec, kind] = bool(SPECS[spec](kind))
-        return known
+        is_fit = self._fits.get((spec, kind))
+        if is_fit is None:
+            is_fit = self._fits[spec, kind] = bool(SPECS[spec](kind))
+        return is_fit
 
     def _singles(self, rule, entries, cost):
         for entry in list(entries):
@@ -135,8 +135,8 @@ class Bank:
         twice = rule.commutes and costs[0] == costs[1]
         if twice and kinds[0] > kinds[1]:
             return
-        for place, first in enumerate(firsts):
-            others = seconds[place:] if twice and kinds[0] == kinds[1] else seconds
+        for index, first in enumerate(firsts):
+            others = seconds[index:] if twice and kinds[0] == kinds[1] else seconds
             for second in others:
                 if not (first.constant and second.constant):
                     self.offer(rule, (first, second), cost)
@@ -161,11 +161,11 @@ class Bank:
 
     def subscribe(self, values, kind, deliver):
         """Have each entry with this vector delivered, now and later, even when the bank is full."""
-        found = key(kind, values)
-        self.subscribers[kind].setdefault(found, []).append(deliver)
-        if found in self._seen[kind]:
+        vector = key(kind, values)
+        self.subscribers[kind].setdefault(vector, []).append(deliver)
+        if vector in self._seen[kind]:
             for entry in self.all():
-                if entry.kind == kind and key(kind, entry.vals) == found:
+                if entry.kind == kind and key(kind, entry.vals) == vector:
                     deliver(entry)
 
     def subscribe_near(self, values, deliver):
@@ -229,4 +229,4 @@ def _shares(total, parts):
     """The ways to share a cost between some parts."""
     if parts == 1:
         return [(total,)] if total > 0 else []
-    return [(one, *rest) for one in range(1, total - parts + 2) for rest in _shares(total - one, parts - 1)]
+    return [(share, *rest) for share in range(1, total - parts + 2) for rest in _shares(total - share, parts - 1)]

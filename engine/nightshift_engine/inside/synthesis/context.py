@@ -75,20 +75,20 @@ class Loop:
 
     def outside(self, values):
         """The inner values by outer example: a list each, `ERR` where one of them is or there is no collection."""
-        found = []
+        lists = []
         for (begin, end), items in zip(self.spans, self.values, strict=True):
             part = values[begin:end]
-            found.append(ERR if items is ERR or ERR in part else part)
-        return found
+            lists.append(ERR if items is ERR or ERR in part else part)
+        return lists
 
     def _name(self, taken):
         if self.source.clause:
             return self.source.clause[0]
         items = [item for value in self.values if value is not ERR for item in value]
         if items and all(type(item) is tuple and len(item) == 2 for item in items):
-            known = next((names for mark, names in PAIRS.items() if mark in self.source.loop), ("first", "second"))
-            if not set(known) & taken:
-                return known
+            pair_names = next((names for mark, names in PAIRS.items() if mark in self.source.loop), ("first", "second"))
+            if not set(pair_names) & taken:
+                return pair_names
         names = ("char",) if self.source.kind == "str" else ("word",) if "split(" in self.source.loop else ()
         names += ("number",) if inner(self.source.kind) in NUMBERS else ()
         return (next(name for name in (*names, *NAMES, *(f"item{n}" for n in range(99))) if name not in taken),)
@@ -96,7 +96,7 @@ class Loop:
     def _variables(self, flat):
         if not self.pair:
             return [(self.names[0], flat)]
-        return [(name, [item[place] for item in flat]) for place, name in enumerate(self.names)]
+        return [(name, [item[index] for item in flat]) for index, name in enumerate(self.names)]
 
     def lift(self, level):
         """Make the outer entries of the inner ones of a level; yields now and then."""
@@ -115,12 +115,16 @@ class Loop:
             if write is table and "dict" not in self.context.search.heads:
                 continue
             self.context.counters.tried += 1
-            values = [_value(function, items, found) for items, found in zip(self.values, results, strict=True)]
+            values = [_value(function, items, result) for items, result in zip(self.values, results, strict=True)]
             if values.count(ERR) > len(values) // 2:
                 continue
-            made = write(self, entry, cost)
-            made.vals, made.partial, made.depends = values, ERR in values, self.source.depends or made.depends
-            self.context.bank.add(made)
+            new_entry = write(self, entry, cost)
+            new_entry.vals, new_entry.partial, new_entry.depends = (
+                values,
+                ERR in values,
+                self.source.depends or new_entry.depends,
+            )
+            self.context.bank.add(new_entry)
 
 
 def _value(function, items, results):
@@ -137,9 +141,9 @@ def map_items(loop, entry, cost):
     if entry.text.startswith("(") and entry.text == loop.item:
         return Entry(loop.source.text, loop.source.rank, cost)
     bare = f"{entry.text} {loop.head}"
-    made = Entry(f"[{bare}]", 9, cost, depends=loop.source.depends)
-    made.bare = bare
-    return made
+    new_entry = Entry(f"[{bare}]", 9, cost, depends=loop.source.depends)
+    new_entry.bare = bare
+    return new_entry
 
 
 def filter_items(loop, entry, cost):
@@ -148,9 +152,9 @@ def filter_items(loop, entry, cost):
     test = f"{old[2]} and {test}" if old else entry.at(OR)
     head = old[1] if old else f"for {loop.target} in {loop.source.loop}"
     bare = f"{loop.item} {head} if {test}"
-    made = Entry(f"[{bare}]", 9, cost, depends=loop.source.depends)
-    made.bare, made.clause = bare, (loop.names, head, test)
-    return made
+    new_entry = Entry(f"[{bare}]", 9, cost, depends=loop.source.depends)
+    new_entry.bare, new_entry.clause = bare, (loop.names, head, test)
+    return new_entry
 
 
 def call_with(name, ending=""):
@@ -169,9 +173,9 @@ def call_with_key(name):
 
 def _key(name, text):
     """A function of one argument, by its name where it has one."""
-    head, found, _ = text.partition(f"({name})")
-    plain = found and text == head + found and head.replace(".", "").isidentifier() and name not in head.split(".")
-    return head if plain else f"lambda {name}: {text}"
+    head, call, _ = text.partition(f"({name})")
+    is_simple = call and text == head + call and head.replace(".", "").isidentifier() and name not in head.split(".")
+    return head if is_simple else f"lambda {name}: {text}"
 
 
 def _first(loop, entry, cost):
@@ -189,7 +193,7 @@ def table(loop, entry, cost):
 
 def _by_key(items, keys, *, reverse=False):
     order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
-    return [items[place] for place in order]
+    return [items[index] for index in order]
 
 
 def _is_bool(kind):
@@ -214,11 +218,11 @@ def _maps(kind):
 
 LIFTS = (
     (_maps, False, lambda _items, results: results, map_items),
-    (_is_bool, False, lambda items, results: [x for x, kept in zip(items, results, strict=True) if kept], filter_items),
+    (_is_bool, False, lambda items, results: [x for x, flag in zip(items, results, strict=True) if flag], filter_items),
     (_is_bool, False, lambda _items, results: sum(results), _count),
     (_is_bool, False, lambda _items, results: all(results), call_with("all")),
     (_is_bool, False, lambda _items, results: any(results), call_with("any")),
-    (_is_bool, False, lambda items, results: next((x for x, kept in zip(items, results, strict=True) if kept), None),
+    (_is_bool, False, lambda items, results: next((x for x, flag in zip(items, results, strict=True) if flag), None),
      _first),
     (_is_number, False, lambda _items, results: sum(results), call_with("sum")),
     (_is_text, False, lambda _items, results: glue("", results), call_with("''.join")),
@@ -297,8 +301,8 @@ class Context:
     def loop(self, entry):
         """The loop over an entry; the same one each time."""
         if entry not in self._by_source:
-            self._by_source[entry] = made = Loop(entry, self, self._inside)
-            self.search.open(made.inner)
+            self._by_source[entry] = new_loop = Loop(entry, self, self._inside)
+            self.search.open(new_loop.inner)
         return self._by_source[entry]
 
     def _inside(self, variables, loop):
@@ -324,15 +328,15 @@ def _is_reordered(entry):
 
 
 def _variable(name, values, depth):
-    made = Entry(name, 9, 1, values, kind_of_vector(values), depends=depth > 0)
-    made.partial = ERR in values
-    return made
+    variable = Entry(name, 9, 1, values, kind_of_vector(values), depends=depth > 0)
+    variable.partial = ERR in values
+    return variable
 
 
 def _constant(text, value, cost, size):
-    made = Entry(text, 7 if text.startswith("-") else 9, cost, [value] * size, kind_of_vector([value]))
-    made.constant = True
-    return made
+    constant = Entry(text, 7 if text.startswith("-") else 9, cost, [value] * size, kind_of_vector([value]))
+    constant.constant = True
+    return constant
 
 
 def _lift_entry(entry, owner):

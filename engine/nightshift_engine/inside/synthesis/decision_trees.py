@@ -31,8 +31,8 @@ class PartialSolutions:
 
     def note(self, mask, entry):
         """Note for which examples an expression is right."""
-        known = self.right.get(mask)
-        if mask and (known is None or entry.cost < known.cost):
+        previous = self.right.get(mask)
+        if mask and (previous is None or entry.cost < previous.cost):
             self.right[mask] = entry
             self.changed = True
 
@@ -42,17 +42,17 @@ class PartialSolutions:
             self.predicates[mask] = entry
             self.changed = True
 
-    def decide(self, known, within_s):
+    def decide(self, constant_texts, within_s):
         """The cheapest decision tree as an entry, or None.
 
         Args:
-            known: texts of constants that the task speaks of.
+            constant_texts: texts of constants that the task speaks of.
             within_s: how long it may be looked for.
         """
         if not self.changed:
             return None
         self.changed = False
-        finder = _TreeSearch(self, known, within_s)
+        finder = _TreeSearch(self, constant_texts, within_s)
         for depth in range(1, DEEPEST):
             cost, tree = finder.best(self.full, depth, self.most)
             if tree is not None:
@@ -61,13 +61,13 @@ class PartialSolutions:
 
 
 class _TreeSearch:
-    def __init__(self, partials, known, within_s):
+    def __init__(self, partials, constant_texts, within_s):
         leaves = sorted(partials.right.items(), key=lambda pair: (pair[1].cost, -pair[0].bit_count()))
         self.leaves = leaves[:LEAVES] + sorted(leaves[LEAVES:], key=lambda pair: -pair[0].bit_count())[:LEAVES]
         predicates = sorted(partials.predicates.items(), key=lambda pair: pair[1].cost)[:PREDICATES]
         self.splits = [(mask, entry, True) for mask, entry in predicates]
         self.chains = self.splits + [(partials.full & ~mask, entry, False) for mask, entry in predicates]
-        self.memo, self.single, self.known = {}, {}, set(known) | SIMPLE
+        self.memo, self.single, self.constant_texts = {}, {}, set(constant_texts) | SIMPLE
         self.until = time.monotonic() + min(WITHIN_S, within_s)
 
     def best(self, left, depth, most):
@@ -78,69 +78,69 @@ class _TreeSearch:
         leaf = self.leaf(left)
         if leaf or not depth or time.monotonic() > self.until:
             return (leaf.cost, leaf) if leaf and leaf.cost <= most else (INFINITE, None)
-        place = (left, depth)
-        known = self.memo.get(place)
-        if known is None or (known[1] is None and known[2] < most):
+        key = (left, depth)
+        result = self.memo.get(key)
+        if result is None or (result[1] is None and result[2] < most):
             cost, tree = self._split(left, depth, most)
-            known = self.memo[place] = (cost, tree, most)
-        return (known[0], known[1]) if known[0] <= most else (INFINITE, None)
+            result = self.memo[key] = (cost, tree, most)
+        return (result[0], result[1]) if result[0] <= most else (INFINITE, None)
 
     def _split(self, left, depth, most):
-        found = (INFINITE, None)
+        best = (INFINITE, None)
         for mask, predicate, holds in self.chains if depth > 2 else self.splits:
             here, there = left & mask, left & ~mask
-            most_left = min(most, found[0] - 1) - predicate.cost - 1
+            most_left = min(most, best[0] - 1) - predicate.cost - 1
             if not here or not there or most_left < 2:
                 continue
-            cost, one = self.best(here, 0 if depth > 2 else depth - 1, most_left - 1)
-            if one is None:
+            cost, tree = self.best(here, 0 if depth > 2 else depth - 1, most_left - 1)
+            if tree is None:
                 continue
             rest, other = self.best(there, depth - 1, most_left - cost)
             if other is not None:
-                found = (predicate.cost + 1 + cost + rest, (predicate, holds, one, other))
-        return found
+                best = (predicate.cost + 1 + cost + rest, (predicate, holds, tree, other))
+        return best
 
     def leaf(self, wanted):
         """The cheapest expression that is right for these examples, and not only for being a table's row."""
         if wanted not in self.single:
             self.single[wanted] = next((e for mask, e in self.leaves if mask & wanted == wanted), None)
-            found = self.single[wanted]
-            if found and wanted.bit_count() < 2 and not (found.text in self.known or found.cost <= 1):
+            entry = self.single[wanted]
+            if entry and wanted.bit_count() < 2 and not (entry.text in self.constant_texts or entry.cost <= 1):
                 self.single[wanted] = None
         return self.single[wanted]
 
 
 def conditional(tree, cost):
     """The entry of a decision tree."""
-    whole = _expression(tree)
-    made = Entry(whole.text, whole.rank, cost, depends=True)
-    made.tree = _statements(tree)
-    return made
+    expression = _expression(tree)
+    entry = Entry(expression.text, expression.rank, cost, depends=True)
+    entry.tree = _statements(tree)
+    return entry
 
 
 def _statements(tree):
     """The tree in texts: a value, or condition, tree for where it holds, and tree for where not."""
     if isinstance(tree, Entry):
         return tree.text
-    predicate, holds, one, other = tree
-    if not isinstance(one, Entry) and isinstance(other, Entry):
-        holds, one, other = not holds, other, one  # the short way out comes first
-    return (_test(predicate, holds), _statements(one), _statements(other))
+    predicate, holds, branch, other = tree
+    if not isinstance(branch, Entry) and isinstance(other, Entry):
+        holds, branch, other = not holds, other, branch  # the short way out comes first
+    return (_test(predicate, holds), _statements(branch), _statements(other))
 
 
 def _expression(tree):
     if isinstance(tree, Entry):
         return tree
-    predicate, holds, one, other = tree
-    return _choice(predicate, holds, _expression(one), _expression(other))
+    predicate, holds, branch, other = tree
+    return _choice(predicate, holds, _expression(branch), _expression(other))
 
 
 def _choice(predicate, holds, value, other):
     """One value where the predicate holds, another where not; in the words of logic where these are truth values."""
-    for found, rest, way in ((value, other, holds), (other, value, not holds)):
-        if found.text in {"True", "False"}:
-            word, rank = ("or", OR) if found.text == "True" else ("and", AND)
-            wanted = way if found.text == "True" else not way
+    for constant, rest, way in ((value, other, holds), (other, value, not holds)):
+        if constant.text in {"True", "False"}:
+            word, rank = ("or", OR) if constant.text == "True" else ("and", AND)
+            wanted = way if constant.text == "True" else not way
             return _logical(predicate if wanted else negate(predicate), word, rank, rest)
     text = f"{value.at(OR)} if {_test(predicate, holds)} else {other.text}"
     return Entry(text, TERNARY, predicate.cost + value.cost + other.cost)

@@ -118,17 +118,17 @@ class Rule:
 
     def costing(self, cost):
         """The same rule at another cost."""
-        made = copy.copy(self)
-        made.cost = cost
-        return made
+        rule = copy.copy(self)
+        rule.cost = cost
+        return rule
 
     def write(self, parts, cost):
         """The entry, without values, that applies the rule to others."""
         texts = [_style(part, need) for part, need in zip(parts, self.needs, strict=True)]
-        made = Entry(self.template.format(*texts), self.rank, cost, depends=any(part.depends for part in parts))
+        entry = Entry(self.template.format(*texts), self.rank, cost, depends=any(part.depends for part in parts))
         if self.loop:
-            made.loop = self.loop.format(*texts)
-        return made
+            entry.loop = self.loop.format(*texts)
+        return entry
 
 
 def _style(part, need):

@@ -75,8 +75,8 @@ class _Stateful:
         taken = {name for name, _ in states}
         examples = [search.used[number % len(search.used)] for number in range(SAMPLES)]
         rest = [
-            (name, [example.arguments[place] for example in examples])
-            for place, name in enumerate(search.parameters)
+            (name, [example.arguments[index] for example in examples])
+            for index, name in enumerate(search.parameters)
             if name not in taken
         ]
         self.names = [name for name, _ in (*states, *rest)]
@@ -103,7 +103,9 @@ class _Stateful:
         """Run a loop on the examples, and take its text if it gives what is wanted for all."""
         self.search.counters.tried += 1
         try:
-            right = all(one.fits(run(one.arguments), loose=self.search.loose) for one in self.search.examples)
+            right = all(
+                example.fits(run(example.arguments), loose=self.search.loose) for example in self.search.examples
+            )
         except Exception:  # noqa: BLE001 (an expression may raise anything)
             return
         if right:
@@ -121,7 +123,7 @@ class Fold(_Stateful):
 
     def __init__(self, search, loop):
         self.loop, self.item = loop, loop.target
-        wanted = [one.wanted for one in search.used if one.wanted is not None]
+        wanted = [example.wanted for example in search.used if example.wanted is not None]
         self.kind = search.root.goals[0].kind if search.root.goals else "none"
         self.head = self.kind.partition("[")[0]
         starts = [eval(text) for text in STARTS.get(self.head, ())]  # noqa: S307 (of the table above)
@@ -148,7 +150,7 @@ class Fold(_Stateful):
 
         def run(arguments):
             state = eval(start)  # noqa: S307 (of the table above)
-            rest = [arguments[place] for place in places]
+            rest = [arguments[index] for index in places]
             for item in self.items(*arguments):
                 state = step(state, item, *rest)
                 if not small(state):
@@ -201,8 +203,8 @@ class While(_Stateful):
     """`while test: n = step; count += 1`, which gives the count or the last number."""
 
     def __init__(self, search, name):
-        self.name, self.place = name, search.parameters.index(name)
-        own = [one.arguments[self.place] for one in search.used]
+        self.name, self.index = name, search.parameters.index(name)
+        own = [example.arguments[self.index] for example in search.used]
         states = list(itertools.islice(itertools.cycle([*own[: SAMPLES // 2], *NUMBERS]), SAMPLES))
         super().__init__(search, [(name, states)])
         self.moves, self.tests = [], []
@@ -237,11 +239,11 @@ class While(_Stateful):
 
         def run(arguments):
             state, count = list(arguments), 0
-            while holds(*[state[place] for place in order]):
-                state[self.place] = step(*[state[place] for place in order])
+            while holds(*[state[index] for index in order]):
+                state[self.index] = step(*[state[index] for index in order])
                 count += 1
-                if count > TURNS or not small(state[self.place]):
+                if count > TURNS or not small(state[self.index]):
                     raise Refused
-            return count if counts else state[self.place]
+            return count if counts else state[self.index]
 
         return run

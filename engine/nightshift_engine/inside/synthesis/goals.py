@@ -122,9 +122,9 @@ class Goal(Part):
     def compose(self):
         """Try to join what is right for some of the examples."""
         if not self.solved and len(self.values) > 2:
-            found = self.partials.decide(self.search.known, self.search.left_s / 3)
-            if found is not None:
-                self.deliver(found)
+            entry = self.partials.decide(self.search.constant_texts, self.search.left_s / 3)
+            if entry is not None:
+                self.deliver(entry)
 
 
 def _mask(values):
@@ -156,7 +156,7 @@ def _split_text(goal, separator):
     parts = [value.split(separator) if separator else list(value) for value in goal.values]
     if max(map(len, parts)) < 2 or (separator and sum(map(len, parts)) < len(parts) + len(parts) // 2):
         return
-    goal.part(parts, lambda found: goal.deliver(Entry(f"{separator!r}.join({found.alone})", 9, found.cost + 1)))
+    goal.part(parts, lambda entry: goal.deliver(Entry(f"{separator!r}.join({entry.alone})", 9, entry.cost + 1)))
 
 
 class TupleParts:
@@ -164,18 +164,18 @@ class TupleParts:
 
     def __init__(self, goal):
         size = len(goal.values[0])
-        self.goal, self.found = goal, [None] * size
+        self.goal, self.parts = goal, [None] * size
         if 2 <= size <= 4 and all(len(value) == size for value in goal.values):
-            for place in range(size):
-                goal.part([value[place] for value in goal.values], lambda entry, place=place: self.take(place, entry))
+            for index in range(size):
+                goal.part([value[index] for value in goal.values], lambda entry, index=index: self.take(index, entry))
 
-    def take(self, place, entry):
+    def take(self, index, entry):
         """A place is solved."""
-        if self.found[place] is None:
-            self.found[place] = entry
-            if all(part is not None for part in self.found):
-                text = f"({', '.join(part.text for part in self.found)})"
-                self.goal.deliver(Entry(text, 9, 1 + sum(part.cost for part in self.found)))
+        if self.parts[index] is None:
+            self.parts[index] = entry
+            if all(part is not None for part in self.parts):
+                text = f"({', '.join(part.text for part in self.parts)})"
+                self.goal.deliver(Entry(text, 9, 1 + sum(part.cost for part in self.parts)))
 
 
 def decompose(goal, entry):
@@ -185,9 +185,9 @@ def decompose(goal, entry):
     head = goal.kind.partition("[")[0]
     if head in LOOP_RULES and Loop.sensible(entry):
         for attempt in LOOP_RULES[head]:
-            found = attempt(goal, entry)
-            if found is not None:
-                _add_loop_goal(goal, entry, *found)
+            loop_goal = attempt(goal, entry)
+            if loop_goal is not None:
+                _add_loop_goal(goal, entry, *loop_goal)
     if head in {"str", "list"} and entry.kind.startswith(head) and not entry.partial and any(entry.vals):
         _remainder_goals(goal, entry)
 
@@ -201,7 +201,10 @@ def _add_loop_goal(goal, entry, wanted, write):
     goal.attempts += 1
     cost = entry.cost + 1
     goal.search.add_loop_goal(
-        loop.inner, flat, lambda found: goal.deliver(write(loop, found, found.cost + cost)), goal.depth + 1
+        loop.inner,
+        flat,
+        lambda inner_entry: goal.deliver(write(loop, inner_entry, inner_entry.cost + cost)),
+        goal.depth + 1,
     )
 
 
@@ -213,11 +216,11 @@ def _remainder_goals(goal, entry):
     if all(value[: len(start)] == start for value, start in pairs):
         goal.attempts += 1
         rest = [value[len(start) :] for value, start in pairs]
-        goal.part(rest, lambda found: goal.deliver(_add(entry, found)))
+        goal.part(rest, lambda rest_entry: goal.deliver(_add(entry, rest_entry)))
     if all(value[len(value) - len(end) :] == end for value, end in pairs):
         goal.attempts += 1
         rest = [value[: len(value) - len(end)] for value, end in pairs]
-        goal.part(rest, lambda found: goal.deliver(_add(found, entry)))
+        goal.part(rest, lambda rest_entry: goal.deliver(_add(rest_entry, entry)))
 
 
 def _add(left, right):
@@ -238,22 +241,22 @@ def by_choice(goal, entry):
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or len(items) < len(value):
             return None
-        kept = _match_items(list(value), list(items))
-        if kept is None:
+        matches = _match_items(list(value), list(items))
+        if matches is None:
             return None
-        wanted.append(kept)
+        wanted.append(matches)
     return None if all(map(all, wanted)) else (wanted, filter_items)
 
 
 def _match_items(value, items):
     """Tell the items that a sequence has, in its order; None where it has others."""
-    left, found = [freeze(item) for item in reversed(value)], []
+    left, matches = [freeze(item) for item in reversed(value)], []
     for item in items:
         same = bool(left) and left[-1] == freeze(item)
         if same:
             left.pop()
-        found.append(same)
-    return None if left else found
+        matches.append(same)
+    return None if left else matches
 
 
 def by_name(goal, entry):
@@ -333,20 +336,20 @@ def invert(goal, entry):
     for function, write in INVERSES[: SUMS if entry.text == "1" else None]:
         wanted = _values(function, goal.values, entry.vals)
         if wanted is not None:
-            goal.context.bank.subscribe_near(wanted, lambda found, write=write: goal.deliver(write(found, entry)))
+            goal.context.bank.subscribe_near(wanted, lambda partner, write=write: goal.deliver(write(partner, entry)))
 
 
 def _values(function, values, operands):
-    found = []
+    results = []
     for value, operand in zip(values, operands, strict=True):
         try:
-            found.append(function(value, operand))
+            results.append(function(value, operand))
         except (ArithmeticError, TypeError):
             return None
-    return None if ERR in found else found
+    return None if ERR in results else results
 
 
-def _whole(value, operand):
+def _divide(value, operand):
     """The quotient; of whole numbers a whole one."""
     if type(value) is int and type(operand) is int:
         quotient, rest = divmod(value, operand)
@@ -356,20 +359,20 @@ def _whole(value, operand):
 
 
 def _write(template, rank, left, right):
-    def write(found, entry):
-        text = template.format(found=found.at(left), entry=entry.at(right))
-        return Entry(text, rank, found.cost + entry.cost + 1)
+    def write(partner, entry):
+        text = template.format(partner=partner.at(left), entry=entry.at(right))
+        return Entry(text, rank, partner.cost + entry.cost + 1)
 
     return write
 
 
 SUMS = 3
 INVERSES = (
-    (lambda value, a: value - a, _write("{found} + {entry}", SUM, SUM, PRODUCT)),
-    (lambda value, a: value + a, _write("{found} - {entry}", SUM, SUM, PRODUCT)),
-    (lambda value, a: a - value, _write("{entry} - {found}", SUM, PRODUCT, SUM)),
-    (_whole, _write("{found} * {entry}", PRODUCT, PRODUCT, SIGN)),
-    (lambda value, a: value * a, _write("{found} / {entry}", PRODUCT, PRODUCT, SIGN)),
-    (lambda value, a: a / value, _write("{entry} / {found}", PRODUCT, SIGN, PRODUCT)),
+    (lambda value, a: value - a, _write("{partner} + {entry}", SUM, SUM, PRODUCT)),
+    (lambda value, a: value + a, _write("{partner} - {entry}", SUM, SUM, PRODUCT)),
+    (lambda value, a: a - value, _write("{entry} - {partner}", SUM, PRODUCT, SUM)),
+    (_divide, _write("{partner} * {entry}", PRODUCT, PRODUCT, SIGN)),
+    (lambda value, a: value * a, _write("{partner} / {entry}", PRODUCT, PRODUCT, SIGN)),
+    (lambda value, a: a / value, _write("{entry} / {partner}", PRODUCT, SIGN, PRODUCT)),
 )
 """The value that the other operand must have, and how the whole is written."""

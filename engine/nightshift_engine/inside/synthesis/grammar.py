@@ -334,8 +334,8 @@ def rules(words, heads=frozenset(UNLIKELY_WITHOUT)):
     """
     likely = list_hints(words)
     odd = [part for head, parts in UNLIKELY_WITHOUT.items() if head not in heads for part in parts]
-    found = []
+    task_rules = []
     for rule in RULES:
         cost = rule.cost - any(part in rule.template for part in likely) + any(part in rule.template for part in odd)
-        found.append(rule if cost == rule.cost else rule.costing(max(1, cost)))
-    return found
+        task_rules.append(rule if cost == rule.cost else rule.costing(max(1, cost)))
+    return task_rules

@@ -26,16 +26,16 @@ FLAT = frozenset({"int", "float", "bool", "str", "none"})
 
 def kind_of(value):
     """The kind of one value."""
-    known = SCALARS.get(type(value))
-    if known:
-        return known
+    scalar = SCALARS.get(type(value))
+    if scalar:
+        return scalar
     if isinstance(value, dict):
         return f"dict[{common(map(kind_of, value))},{common(map(kind_of, value.values()))}]"
     name = type(value).__name__
     types = set(map(type, value)) if name in {"list", "set", "frozenset"} else ()
-    plain = {SCALARS[item] for item in types if item in SCALARS}
-    if plain:
-        return f"{name}[{common(plain) if len(plain) == len(types) else '*'}]"
+    scalars = {SCALARS[item] for item in types if item in SCALARS}
+    if scalars:
+        return f"{name}[{common(scalars) if len(scalars) == len(types) else '*'}]"
     if name == "tuple":
         parts = [kind_of(item) for item in value]
         return f"tuple[{','.join(parts)}]" if len(parts) < 5 else f"tuple[{common(parts)},...]"
@@ -45,15 +45,15 @@ def kind_of(value):
 
 def common(kinds):
     """The kind that holds all of these: `*` where they are mixed, nothing where there are none."""
-    found = set(kinds) - {"", "err"}
-    if len(found) <= 1:
-        return found.pop() if found else ""
-    if found == {"int", "float"}:
+    members = set(kinds) - {"", "err"}
+    if len(members) <= 1:
+        return members.pop() if members else ""
+    if members == {"int", "float"}:
         return "float"
-    heads = {kind.partition("[")[0] for kind in found}
+    heads = {kind.partition("[")[0] for kind in members}
     if len(heads) == 1 and heads <= {"list", "set", "frozenset"}:
         head = heads.pop()
-        return f"{head}[{common(kind[len(head) + 1 : -1] for kind in found)}]"
+        return f"{head}[{common(kind[len(head) + 1 : -1] for kind in members)}]"
     if heads == {"tuple"}:
         return "tuple[*]"
     return "dict[*,*]" if heads == {"dict"} else "*"
@@ -64,9 +64,9 @@ def kind_of_vector(values):
     types = set(map(type, values))
     types.discard(Error)
     if len(types) == 1:
-        known = SCALARS.get(next(iter(types)))
-        if known:
-            return known
+        scalar = SCALARS.get(next(iter(types)))
+        if scalar:
+            return scalar
     return common(map(kind_of, values)) or "err"
 
 

@@ -43,7 +43,7 @@ class Oracle:
 
     def __init__(self, answers=(), raising=None):
         self.answers, self.asked, self.raising = list(answers), 0, raising or {}
-        self.calls, self.notes, self.known = [], [], {}
+        self.calls, self.notes, self.calls_by_text = [], [], {}
 
     def decide(self):
         """The next answer."""
@@ -55,10 +55,10 @@ class Oracle:
     def call(self, packed):
         """Note a call; the same arguments have the same result."""
         text = values.as_json(packed)
-        if text not in self.known:
-            self.known[text] = Call(packed)
-        self.calls.append(self.known[text])
-        return self.known[text]
+        if text not in self.calls_by_text:
+            self.calls_by_text[text] = Call(packed)
+        self.calls.append(self.calls_by_text[text])
+        return self.calls_by_text[text]
 
 
 class Probe:
@@ -77,7 +77,7 @@ class Probe:
 
     def _compare(self, other):
         call = self._call
-        wanted, near = _plain(other)
+        wanted, near = _unwrap(other)
         if call.value is not UNKNOWN:
             return call.value == wanted if near is None else other == call.value
         if wanted is UNKNOWN:
@@ -111,7 +111,7 @@ class Probe:
         return "<result>"
 
 
-def _plain(other):
+def _unwrap(other):
     """The value that another object stands for, and the tolerances where it is an approximate one."""
     if isinstance(other, Probe):
         return other._call.value, None  # noqa: SLF001 (of the same class)
@@ -159,17 +159,17 @@ _NOT_RAISED = re.compile(r"DID NOT RAISE (?:<class ')?\(?(?:\w+\.)*(\w+)|(\w+) n
 
 def install(space, name):
     """Put the recorder in the place of a function of a module; the module's own text calls this."""
-    found = space.get(name)
-    if found is None:
+    function = space.get(name)
+    if function is None:
         return
-    signature = inspect.signature(found)
+    signature = inspect.signature(function)
     _state["name"], _state["signature"] = name, signature
 
     def recorder(*arguments, **named):
         return _call(signature, arguments, named)
 
     recorder.__name__ = recorder.__qualname__ = name
-    recorder.__doc__, recorder.__module__ = found.__doc__, found.__module__
+    recorder.__doc__, recorder.__module__ = function.__doc__, function.__module__
     space[name] = recorder
 
 
@@ -177,8 +177,8 @@ def _call(signature, arguments, named):
     bound = signature.bind(*arguments, **named)
     bound.apply_defaults()
     oracle = _state["oracle"]
-    plain = [part.read_value() if type(part) is Probe else part for part in bound.arguments.values()]
-    packed = values.pack(plain)
+    argument_values = [part.read_value() if type(part) is Probe else part for part in bound.arguments.values()]
+    packed = values.pack(argument_values)
     if oracle is None or _opaque(packed):
         raise UnknownResult
     number = len(oracle.calls)
@@ -280,9 +280,9 @@ def _flip_last_answer(oracle, error):
     return True
 
 
-def _raises(oracle, said, last):
+def _raises(oracle, error_text, last):
     """Have the last call raise where that was missing, with the message that was missing; returns whether it is new."""
-    missing, pattern = _NOT_RAISED.search(said), _PATTERN.search(said)
+    missing, pattern = _NOT_RAISED.search(error_text), _PATTERN.search(error_text)
     if missing and last not in oracle.raising:
         kind = getattr(sys.modules["builtins"], missing[1] or missing[2], None)
         if isinstance(kind, type) and issubclass(kind, Exception):

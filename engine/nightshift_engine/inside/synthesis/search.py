@@ -45,21 +45,23 @@ class Search:
     """
 
     def __init__(self, task, share, report, stopped, clock=time.monotonic):
-        self.parameters, self.examples, self.known = task["parameters"], task["examples"], task["known"]
-        self.heads = set(_heads([[one.arguments, one.wanted] for one in self.examples]))
+        self.parameters, self.examples, self.constant_texts = task["parameters"], task["examples"], task["known"]
+        self.heads = set(_heads([[example.arguments, example.wanted] for example in self.examples]))
         self.share, self.report, self.stopped, self.clock = share, report, stopped, clock
         self.counters = Counters(rules(task["words"], self.heads))
-        self.contexts, self._goals, self.found = [], set(), {}
+        self.contexts, self._goals, self.solutions = [], set(), {}
         self.since, self.cheapest, self.now, self.until = None, 99, 0.0, 0.0
         self.waiting, self.raising, self.guards = {}, task["raising"], None
         self.used = choose(self.examples)
-        variables = [(name, [one.arguments[place] for one in self.used]) for place, name in enumerate(self.parameters)]
+        variables = [
+            (name, [example.arguments[index] for example in self.used]) for index, name in enumerate(self.parameters)
+        ]
         self.constants = task["constants"]
         self.root = Context(variables, self.constants, self)
-        self.loose = task["numbers"] or any(type(one.wanted) is float for one in self.examples)
-        near = any(one.near for one in self.used)
+        self.loose = task["numbers"] or any(type(example.wanted) is float for example in self.examples)
+        near = any(example.near for example in self.used)
         Goal(
-            self.root, [one.wanted for one in self.used], self.take, self, 0, loose=self.loose,
+            self.root, [example.wanted for example in self.used], self.take, self, 0, loose=self.loose,
             same=(lambda number, value: self.used[number].fits(value, loose=self.loose)) if near else None,
             evidence=2 * len(self.examples),
         )  # fmt: skip
@@ -69,10 +71,10 @@ class Search:
 
     def admits(self, context, frozen):
         """Tell whether a goal is new, and the number of goals not exhausted."""
-        place = (id(context), tuple(frozen))
-        if place in self._goals or len(self._goals) >= GOALS:
+        key = (id(context), tuple(frozen))
+        if key in self._goals or len(self._goals) >= GOALS:
             return False
-        self._goals.add(place)
+        self._goals.add(key)
         return True
 
     def add_loop_goal(self, context, values, deliver, depth):
@@ -108,10 +110,10 @@ class Search:
     def _keep(self, text, cost):
         """Keep what fits all examples; returns whether it does."""
         text, examples = tidy(text), [*self.examples, *self.raising]
-        right = text in self.found or fits(text, self.parameters, examples, self.loose)
-        if right and text not in self.found:
-            self.found[text] = size(text)
-            self.report(text, self.found[text], self.counters.tried)
+        right = text in self.solutions or fits(text, self.parameters, examples, self.loose)
+        if right and text not in self.solutions:
+            self.solutions[text] = size(text)
+            self.report(text, self.solutions[text], self.counters.tried)
             self.since = self.since or self.clock()
             self.cheapest = min(self.cheapest, cost)
         return right
@@ -149,11 +151,11 @@ class Search:
 
     def _next(self):
         """The context whose turn it is: the one that had least of the time it should have."""
-        inner = [one for one in self.contexts if one.reached < HIGHEST and one is not self.root]
-        spent = sum(one.spent_s for one in inner)
+        inner = [context for context in self.contexts if context.reached < HIGHEST and context is not self.root]
+        spent = sum(context.spent_s for context in inner)
         if self.root.reached < HIGHEST and self.root.spent_s * (1 - self.share) <= spent * self.share + 0.05:
             return self.root
-        chosen = min(inner, key=lambda one: one.due, default=self.root)
+        chosen = min(inner, key=lambda context: context.due, default=self.root)
         self.now = max(self.now, chosen.due)
         return chosen
 
@@ -172,7 +174,7 @@ def choose(examples):
     """The examples for the vectors: small ones, and as many different results as can be."""
     if len(examples) <= EXAMPLES:
         return examples
-    ordered = sorted(examples, key=lambda one: len(repr((one.arguments, one.wanted))))
+    ordered = sorted(examples, key=lambda example: len(repr((example.arguments, example.wanted))))
     picked, results = [], set()
     for example in ordered:
         if freeze(example.wanted) not in results and len(picked) < EXAMPLES - 4:
@@ -194,33 +196,33 @@ class Guards:
 
     def __init__(self, search, raising, ready):
         self.search, self._ready = search, ready
-        self.kinds = list(dict.fromkeys(tuple(one.wanted) for one in raising))
-        self.found = {}
+        self.kinds = list(dict.fromkeys(tuple(example.wanted) for example in raising))
+        self.conditions = {}
         everything = [*search.used, *raising]
         variables = [
-            (name, [one.arguments[place] for one in everything]) for place, name in enumerate(search.parameters)
+            (name, [example.arguments[index] for example in everything]) for index, name in enumerate(search.parameters)
         ]
         for kind in self.kinds:
             context = Context(variables, search.constants, search, depth=2, weight=2.0)
-            wanted = [one.how == "raises" and tuple(one.wanted) == kind for one in everything]
+            wanted = [example.how == "raises" and tuple(example.wanted) == kind for example in everything]
             Goal(context, wanted, lambda entry, kind=kind: self._take(kind, entry), search, 0, evidence=len(wanted))
 
     @property
     def complete(self):
         """Whether all conditions are known."""
-        return len(self.found) == len(self.kinds)
+        return len(self.conditions) == len(self.kinds)
 
     @property
     def text(self):
         """The statements that raise."""
         lines = []
-        for (name, message), test in self.found.items():
+        for (name, message), test in self.conditions.items():
             lines += [f"if {test}:", f"    raise {name}({message!r})" if message else f"    raise {name}"]
         return "".join(f"{line}\n" for line in lines)
 
     def _take(self, kind, entry):
-        if kind not in self.found:
-            self.found[kind] = entry.text
+        if kind not in self.conditions:
+            self.conditions[kind] = entry.text
             if self.complete:
                 self._ready()
 
@@ -243,8 +245,8 @@ def body(entry):
 def _lines(tree):
     if isinstance(tree, str):
         return [f"return {tree}"]
-    test, one, other = tree
-    return [f"if {test}:", *(f"    {line}" for line in _lines(one)), *_lines(other)]
+    test, branch, other = tree
+    return [f"if {test}:", *(f"    {line}" for line in _lines(branch)), *_lines(other)]
 
 
 def _values(tree):

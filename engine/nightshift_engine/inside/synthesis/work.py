@@ -96,7 +96,7 @@ class _Other:
     """Another process that searches."""
 
     def __init__(self, task, share, events, count):
-        self.pid, self.over, self.found = os.fork(), False, False
+        self.pid, self.over, self.is_successful = os.fork(), False, False
         if self.pid == 0:
             status = 1
             try:
@@ -108,8 +108,8 @@ class _Other:
         """Tell whether it ended because it found something."""
         if not self.over:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
-            self.over, self.found = pid != 0, pid != 0 and status == 0
-        return self.found
+            self.over, self.is_successful = pid != 0, pid != 0 and status == 0
+        return self.is_successful
 
     def end(self):
         """End it."""
@@ -133,38 +133,38 @@ def _search(task, share, events, count, others):
 
 def gather(task):
     """The examples of values and those of exceptions: what the tests showed, then what is given; none that disagree."""
-    found = {}
+    groups = {}
     for line in [*task["seen"].splitlines(), *task["examples"]]:
         example = read(line, len(task["parameters"]))
         if example is not None:
-            found.setdefault(repr(freeze(example.arguments)), []).append(example)
-    agreed = [one for one in map(_agree, found.values()) if one]
-    valued = [one for one in agreed if one.how == "gives"]
-    if all(type(one.wanted) is bool for one in valued):  # all that is known is truth
-        valued = [one for one in agreed if one.how != "raises"]
-    return valued, [one for one in agreed if one.how == "raises"]
+            groups.setdefault(repr(freeze(example.arguments)), []).append(example)
+    agreed = [example for example in map(_agree, groups.values()) if example]
+    valued = [example for example in agreed if example.how == "gives"]
+    if all(type(example.wanted) is bool for example in valued):  # all that is known is truth
+        valued = [example for example in agreed if example.how != "raises"]
+    return valued, [example for example in agreed if example.how == "raises"]
 
 
 def _agree(same):
     """The one example that several with the same arguments are; None where they disagree."""
-    valued = [one for one in same if one.how != "holds"] or same
-    return valued[0] if len({repr(freeze(one.wanted)) for one in valued}) == 1 else None
+    valued = [example for example in same if example.how != "holds"] or same
+    return valued[0] if len({repr(freeze(example.wanted)) for example in valued}) == 1 else None
 
 
 def constants(task, examples):
     """The constants as text, value and cost: usual ones, those of the task, and what results have in common."""
-    found = dict(DEFAULTS)
+    costs = dict(DEFAULTS)
     for text, cost in task["constants"]:
-        found[text] = min(cost, found.get(text, cost))
+        costs[text] = min(cost, costs.get(text, cost))
         if text.isdecimal():
-            found.setdefault(f"-{text}", cost + 1)
-    wanted = [one.wanted for one in examples]
+            costs.setdefault(f"-{text}", cost + 1)
+    wanted = [example.wanted for example in examples]
     results = [repr(value) for value in wanted if type(value) in (int, str, float)]
     for text in sorted(set(results), key=results.index):
         if results.count(text) > 1:
-            found.setdefault(text, 2)
+            costs.setdefault(text, 2)
     if all(type(value) is str for value in wanted):
         marks = set.intersection(*map(set, wanted))
         for char in sorted(char for char in marks if not char.isalnum()):
-            found.setdefault(repr(char), 2)
-    return [(text, ast.literal_eval(text), cost) for text, cost in found.items()]
+            costs.setdefault(repr(char), 2)
+    return [(text, ast.literal_eval(text), cost) for text, cost in costs.items()]

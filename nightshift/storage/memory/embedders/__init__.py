@@ -100,8 +100,8 @@ def choose(
     if name not in MAKERS:
         raise ValueError(f"there is no embedder {name!r}; known are {', '.join(MAKERS)}")
     hashed = HashedEmbedder()
-    found = MAKERS[name](model, endpoints or Endpoints(), provisioning or Provisioning())
-    if found is None:
+    embedder = MAKERS[name](model, endpoints or Endpoints(), provisioning or Provisioning())
+    if embedder is None:
         return Choice(ready=hashed, better=None, why="hashed n-grams, as the settings say")
-    better = BlendedEmbedder(found)
+    better = BlendedEmbedder(embedder)
     return Choice(ready=hashed, better=better, why=f"hashed n-grams until {better.name} is loaded, when first needed")

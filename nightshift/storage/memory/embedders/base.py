@@ -87,16 +87,16 @@ class Recent:
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         with self._lock:
-            known = {text: self._rows[text] for text in texts if text in self._rows}
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        known |= zip(new, self._make(new), strict=True) if new else ()
+            rows = {text: self._rows[text] for text in texts if text in self._rows}
+        new = [text for text in dict.fromkeys(texts) if text not in rows]
+        rows |= zip(new, self._make(new), strict=True) if new else ()
         with self._lock:
-            for text, row in known.items():
+            for text, row in rows.items():
                 self._rows[text] = row
                 self._rows.move_to_end(text)
             while len(self._rows) > REMEMBERED:
                 self._rows.popitem(last=False)
-        return np.stack([known[text] for text in texts])
+        return np.stack([rows[text] for text in texts])
 
 
 STRANGERS = (

@@ -64,8 +64,8 @@ class HashedEmbedder:
                 for feature, weight in _features(line):
                     counts[feature] = counts.get(feature, 0.0) + share * weight
             for feature, count in counts.items():
-                place = zlib.crc32(feature)
-                row[place % self.dims] += math.sqrt(count) * (1 if place >> 31 else -1)
+                digest = zlib.crc32(feature)
+                row[digest % self.dims] += math.sqrt(count) * (1 if digest >> 31 else -1)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         rows /= np.where(lengths > 0, lengths, 1)
         return rows
@@ -80,17 +80,17 @@ def _share(line: str, named: bool) -> float:
 def _features(text: str) -> list[tuple[bytes, float]]:
     if text.startswith(DIFFERS):
         return [(text.encode(), RELATION)]
-    found = [(f"k {kind.lower()}".encode(), KIND) for kind in ERROR_NAME.findall(text)]
-    plain = _CAMEL.sub(" ", PLACEHOLDER.sub(" ", text)).lower()
-    words = [_stem(word) for word in _WORD.findall(plain)]
-    found += [(f"w {word}".encode(), _weight(word)) for word in words]
-    found += [
+    features = [(f"k {kind.lower()}".encode(), KIND) for kind in ERROR_NAME.findall(text)]
+    lowered = _CAMEL.sub(" ", PLACEHOLDER.sub(" ", text)).lower()
+    words = [_stem(word) for word in _WORD.findall(lowered)]
+    features += [(f"w {word}".encode(), _weight(word)) for word in words]
+    features += [
         (f"b {left} {right}".encode(), PAIR * min(_weight(left), _weight(right))) for left, right in pairwise(words)
     ]
     for word in words:
         edged = f"<{word}>"
-        found += [(edged[at : at + n].encode(), PIECE) for n in (3, 4, 5) for at in range(len(edged) - n + 1)]
-    return found
+        features += [(edged[at : at + n].encode(), PIECE) for n in (3, 4, 5) for at in range(len(edged) - n + 1)]
+    return features
 
 
 def _weight(word: str) -> float:
@@ -165,5 +165,5 @@ def error_text(text: str) -> str:
         return text
     lines = text.split("\n")
     named = [line for line in lines if ERROR_NAME.search(line)]
-    kept = named or [line for line in lines if not is_frame(line)]
-    return " ".join(_CAMEL.sub(" ", PLACEHOLDER.sub(" ", ". ".join(kept or lines))).split())
+    relevant = named or [line for line in lines if not is_frame(line)]
+    return " ".join(_CAMEL.sub(" ", PLACEHOLDER.sub(" ", ". ".join(relevant or lines))).split())

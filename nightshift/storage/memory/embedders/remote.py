@@ -118,11 +118,11 @@ class RemoteEmbedder(ABC):
                 time.sleep(self.limits.rest_s * again)
         return self._check(self.ask(cut), len(cut))
 
-    def _check(self, found: Sequence[Sequence[float]], count: int) -> Vectors:
+    def _check(self, numbers: Sequence[Sequence[float]], count: int) -> Vectors:
         import numpy as np  # noqa: PLC0415  see `embed`
 
         try:
-            rows = np.asarray(found, dtype=np.float32)
+            rows = np.asarray(numbers, dtype=np.float32)
         except (TypeError, ValueError):
             raise EmbedderMissing(f"{self.vendor} at {self.base_url} gives something else than vectors") from None
         if rows.ndim != 2 or rows.shape[0] != count or not 0 < rows.shape[1] <= MAX_DIMS:

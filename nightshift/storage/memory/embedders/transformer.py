@@ -214,15 +214,15 @@ class _Process:
 
 def _read(pipe: IO[bytes], count: int, until: float) -> bytes:
     """Just so many bytes, within the time."""
-    found = bytearray()
-    while len(found) < count:
+    data = bytearray()
+    while len(data) < count:
         if not select.select([pipe], [], [], max(0.0, until - time.monotonic()))[0]:
             raise EmbedderMissing("the embedder's process does not answer")
-        part = os.read(pipe.fileno(), count - len(found))
+        part = os.read(pipe.fileno(), count - len(data))
         if not part:
             raise EmbedderMissing("the embedder's process has ended")
-        found += part
-    return bytes(found)
+        data += part
+    return bytes(data)
 
 
 def _name_of(source: str) -> str:

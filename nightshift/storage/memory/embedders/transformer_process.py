@@ -73,8 +73,8 @@ def multiplies_bfloat16() -> bool:
     """
     import torch  # noqa: PLC0415  as above
 
-    found: Mapping[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
-    return bool(found.get("amx_bf16") or found.get("avx512_bf16"))
+    capabilities: Mapping[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
+    return bool(capabilities.get("amx_bf16") or capabilities.get("avx512_bf16"))
 
 
 def question() -> list[str] | None:

@@ -54,15 +54,15 @@ class Command:
 
     def operands(self, with_value: Collection[str] = ()) -> list[str]:
         """The words that are no options, and no values of the options in `with_value`."""
-        found, words = list[str](), iter(self.args)
+        operand_words, words = list[str](), iter(self.args)
         for word in words:
             if word == "--":
-                return [*found, *words]
+                return [*operand_words, *words]
             if word in with_value:
                 next(words, None)
             elif not word.startswith("-") or word == "-":
-                found.append(word)
-        return found
+                operand_words.append(word)
+        return operand_words
 
     def has(self, letters: str = "", *names: str) -> bool:
         """Tell whether one of these options is there: short ones as letters, long ones by name (or as `name=…`)."""

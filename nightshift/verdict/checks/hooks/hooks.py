@@ -54,8 +54,8 @@ class CommandHooks:
             argv: program and arguments.
             allow: rules that its task may break.
         """
-        found = self.first(argv, allow)
-        return f"{found.rule}: {found.why}" if found else None
+        blocked = self.first(argv, allow)
+        return f"{blocked.rule}: {blocked.why}" if blocked else None
 
     def first(self, argv: Sequence[str], allow: Collection[str] = ()) -> Blocked | None:
         """The first thing about a command that must not run, or None; arguments as of `refusal`."""
@@ -124,11 +124,11 @@ def own_patterns(texts: Sequence[str]) -> tuple[OwnPattern, ...]:
     Raises:
         ValueError: a pattern names no program.
     """
-    found = []
+    patterns = []
     for text in texts:
         words = tuple(shell.words(text))
         if not words or words[0] == "*":
             raise ValueError(f"{text!r} names no program; write for example `terraform apply *`")
         name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "pattern"
-        found.append(OwnPattern(name=f"own.{name}", text=text, words=words))
-    return tuple(found)
+        patterns.append(OwnPattern(name=f"own.{name}", text=text, words=words))
+    return tuple(patterns)

@@ -38,7 +38,7 @@ _SYSTEM_PACKAGES = {"apt", "apt-get", "aptitude", "dpkg", "yum", "dnf", "rpm", "
 
 def _removes_outside(c: Command) -> bool:
     if c.program == "find":
-        return "-delete" in c.args and any(outside(place, c.cwd) for place in c.operands())
+        return "-delete" in c.args and any(outside(folder, c.cwd) for folder in c.operands())
     if c.program not in {"rm", "rmdir", "unlink", "shred", "trash", "srm"}:
         return False
     return any(outside(path, c.cwd) or _is_history(path) for path in c.operands()) or c.has("", "--no-preserve-root")

@@ -54,7 +54,7 @@ def commands(text: str, depth: int = 0) -> list[Command]:
 class _Script:
     def __init__(self, text: str, depth: int) -> None:
         self._lexer, self._depth = Lexer(text), depth
-        self._found: list[Command] = []
+        self._commands: list[Command] = []
         self._open = _Open()
         self._pipe: list[Command] = []
         self._cwd = ""
@@ -70,7 +70,7 @@ class _Script:
             else:
                 self._word(token)
         self._end_pipe(parallel=False)
-        return self._found
+        return self._commands
 
     def _separator(self, operator: str) -> None:
         if operator == "(" and self._names_function():
@@ -89,9 +89,12 @@ class _Script:
 
     def _word(self, token: Token) -> None:
         for inner in token.inner:
-            found = commands(inner, self._depth + 1)
-            self._open.fed_by |= {command.program for command in found}
-            self._found += [replace(one, cwd=one.cwd or self._cwd, within=self._within(one)) for one in found]
+            inner_commands = commands(inner, self._depth + 1)
+            self._open.fed_by |= {command.program for command in inner_commands}
+            self._commands += [
+                replace(inner_command, cwd=inner_command.cwd or self._cwd, within=self._within(inner_command))
+                for inner_command in inner_commands
+            ]
         if token.text == "}" and not self._open.words and self._functions:
             self._functions.pop()
         if self._open.words or (token.text not in _RESERVED and not self._assigns(token)):
@@ -113,9 +116,9 @@ class _Script:
         elif operator.startswith(">") or operator == "&>":
             self._open.writes.append(target.text)
         for inner in target.inner:
-            found = commands(inner, self._depth + 1)
-            self._open.fed_by |= {command.program for command in found}
-            self._found += found
+            inner_commands = commands(inner, self._depth + 1)
+            self._open.fed_by |= {command.program for command in inner_commands}
+            self._commands += inner_commands
 
     def _end_command(self) -> None:
         done, self._open = self._open, _Open()
@@ -144,11 +147,11 @@ class _Script:
         parallel = parallel or len(pipe) > 1
         for at, command in enumerate(pipe):
             before = pipe[:at]
-            self._found.append(
+            self._commands.append(
                 replace(
                     command,
                     parallel=parallel,
-                    fed_by=command.fed_by | {one.program for one in before},
+                    fed_by=command.fed_by | {feeder.program for feeder in before},
                     stdin=command.stdin or (_output(before[-1]) if before else ""),
                 )
             )
@@ -219,8 +222,8 @@ class Lexer:
         yield from self._flush()
 
     def _operator(self) -> str:
-        found = next((one for one in _OPERATORS if self._text.startswith(one, self._at)), "")
-        return "" if found in {"<", ">"} and self._text.startswith("(", self._at + 1) else found
+        operator = next((candidate for candidate in _OPERATORS if self._text.startswith(candidate, self._at)), "")
+        return "" if operator in {"<", ">"} and self._text.startswith("(", self._at + 1) else operator
 
     def _operate(self, operator: str) -> Iterator[Token]:
         if operator[0] in "<>" and self._word.text.isdigit():
@@ -245,8 +248,8 @@ class Lexer:
         if start < 0:
             return ""
         end = re.compile(rf"^{'[ 	]*' if strip else ''}{re.escape(match[2])}[ \t]*$", re.MULTILINE)
-        found = end.search(self._text, start + 1)
-        stop, after = (found.start(), found.end()) if found else (len(self._text), len(self._text))
+        end_match = end.search(self._text, start + 1)
+        stop, after = (end_match.start(), end_match.end()) if end_match else (len(self._text), len(self._text))
         body = self._text[start + 1 : stop]
         self._text = self._text[: start + 1] + self._text[after + 1 :]
         return body
@@ -348,8 +351,8 @@ class Lexer:
     def _until(self, mark: str) -> str:
         end = self._text.find(mark, self._at)
         end = len(self._text) if end < 0 else end
-        found, self._at = self._text[self._at : end], end + 1
-        return found
+        text, self._at = self._text[self._at : end], end + 1
+        return text
 
     def _skip_to(self, mark: str) -> None:
         end = self._text.find(mark, self._at)
@@ -375,9 +378,9 @@ class Lexer:
 
 
 def _unescape(match: re.Match[str]) -> str:
-    hexed, wide, octal, plain = match.groups()
-    if plain is not None:
-        return {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a"}.get(plain, plain)
+    hexed, wide, octal, letter = match.groups()
+    if letter is not None:
+        return {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a"}.get(letter, letter)
     return chr(int(hexed or wide, 16) if hexed or wide else int(octal, 8))
 
 
@@ -386,8 +389,8 @@ def expand(word: str) -> list[str]:
     words = [word]
     if len(word) > MOST_CHARS:
         return words
-    while len(words) <= MOST and any(_GROUP.search(one) for one in words):
-        words = [new for one in words for new in _once(one)]
+    while len(words) <= MOST and any(_GROUP.search(variant) for variant in words):
+        words = [new for variant in words for new in _once(variant)]
     return words if len(words) <= MOST else [word]
 
 

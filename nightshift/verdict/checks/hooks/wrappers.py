@@ -132,7 +132,7 @@ def _of_shell(command: Command, depth: int) -> Iterator[Command]:
         if word in {"-o", "+o", "-O", "+O", "--rcfile", "--init-file"}:
             del args[:1]
         elif word.startswith("-") and not word.startswith("--") and "c" in word:
-            script = next((one for one in args if not one.startswith("-")), "")
+            script = next((argument for argument in args if not argument.startswith("-")), "")
             yield from _script(script, command, depth)
             return
         elif not word.startswith(("-", "+")):
@@ -170,9 +170,9 @@ def _of_find(command: Command, depth: int) -> Iterator[Command]:
     for at, word in enumerate(args):
         if word in {"-exec", "-execdir", "-ok", "-okdir"}:
             rest = args[at + 1 :]
-            end = next((n for n, one in enumerate(rest) if one in {";", "+", r"\;"}), len(rest))
-            for place in places:
-                yield replace(command, argv=tuple(one.replace("{}", place) for one in rest[:end]))
+            end = next((n for n, argument in enumerate(rest) if argument in {";", "+", r"\;"}), len(rest))
+            for path in places:
+                yield replace(command, argv=tuple(argument.replace("{}", path) for argument in rest[:end]))
 
 
 def _places(command: Command) -> list[str]:

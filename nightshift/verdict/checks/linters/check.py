@@ -75,7 +75,7 @@ class _Work:
     """The input of the linters: the files before and after, and which lines were written."""
 
     job: ChangeCheckJob
-    found: Found
+    commands: Found
     before: Files
     change: Change
     tests: Files
@@ -111,7 +111,7 @@ class LinterCheck:
     ) -> None:
         self._shell, self._policy, self._limits, self._fetch, self._clock = shell, policy, limits, fetch, clock
         self._bases = OrderedDict[tuple[str, ...], _Looked]()
-        self._found = OrderedDict[bytes, Found]()
+        self._commands = OrderedDict[bytes, Found]()
         self._there = OrderedDict[tuple[str, str], bool]()
         self._away = dict[str, tuple[float, str]]()
 
@@ -120,7 +120,7 @@ class LinterCheck:
         if job.wanted or not (job.change or job.own):
             return ChangeCheckReport()
         work = await asyncio.to_thread(self._work, job)
-        wanted = [each for each in work.found.linters if not covers(job.spec.allow, each.linter)]
+        wanted = [each for each in work.commands.linters if not covers(job.spec.allow, each.linter)]
         reports = await asyncio.gather(*(self._examine_work(work, each) for each in wanted))
         blocked = [each for report in reports for each in report if each.severity is Severity.BLOCK]
         noted = [each for report in reports for each in report if each.severity is not Severity.BLOCK]
@@ -134,7 +134,7 @@ class LinterCheck:
         change = {path: text for path, text in job.change.items() if not configures(path) and text != given.get(path)}
         return _Work(
             job=job,
-            found=self._find_linters(job.tree),
+            commands=self._find_linters(job.tree),
             before={path: text for path, text in given.items() if not configures(path)},
             change=change,
             tests={path: text for path, text in job.own.items() if not configures(path)},
@@ -144,19 +144,19 @@ class LinterCheck:
         key = hashlib.sha256(
             "\n".join(f"{path} {tree.entries()[path]}" for path in list_read_files(tree)).encode()
         ).digest()
-        if key not in self._found:
-            _remember(self._found, key, find(tree))
-        return self._found[key]
+        if key not in self._commands:
+            _remember(self._commands, key, find(tree))
+        return self._commands[key]
 
-    async def _examine_work(self, work: _Work, found: FoundLinter) -> list[Finding]:
+    async def _examine_work(self, work: _Work, declared_linter: FoundLinter) -> list[Finding]:
         """The findings of one linter."""
-        tool, name = TOOLS[found.linter], found.linter.value
+        tool, name = TOOLS[declared_linter.linter], declared_linter.linter.value
         files = sorted(path for path in work.texts if path.endswith(tool.endings))[:MOST_FILES]
         if not files:
             return []
         try:
-            packages = await self._packages(work, tool, found)
-            tool, files = await asyncio.to_thread(_aim_tool, tool, found.linter, work, files)
+            packages = await self._packages(work, tool, declared_linter)
+            tool, files = await asyncio.to_thread(_aim_tool, tool, declared_linter.linter, work, files)
             over = {**work.before, **work.change}
             looked = await self._look(work, tool, files, over, work.tests, packages)
             if looked.issues:
@@ -165,10 +165,10 @@ class LinterCheck:
         except SandboxError as error:
             looked = _Looked(fault=str(error))
         if looked.fault:
-            return [_note_finding(name, f"{name} ({found.place}) says nothing: {looked.fault}")]
+            return [_note_finding(name, f"{name} ({declared_linter.location}) says nothing: {looked.fault}")]
         return self._report_issues(work, name, looked.issues)
 
-    async def _packages(self, work: _Work, tool: Tool, found: FoundLinter) -> Mapping[str, str]:
+    async def _packages(self, work: _Work, tool: Tool, declared_linter: FoundLinter) -> Mapping[str, str]:
         """The wheels that bring a linter which the environment of the repository has not; none where it has it.
 
         Raises:
@@ -176,7 +176,7 @@ class LinterCheck:
         """
         if self._fetch is None or not tool.wheel or await self._is_there(work, tool):
             return {}
-        wanted = f"{tool.wheel}=={found.version}" if found.version else tool.wheel
+        wanted = f"{tool.wheel}=={declared_linter.version}" if declared_linter.version else tool.wheel
         now = self._clock().timestamp()
         until, why = self._away.get(wanted, (0.0, ""))
         if until > now:
@@ -199,10 +199,10 @@ class LinterCheck:
         self, work: _Work, tool: Tool, files: Sequence[str], packages: Mapping[str, str], name: str
     ) -> _Looked:
         """Run a linter on the tree before the change; remembered for each tree, linter and target."""
-        known = [path for path in files if work.was(path) is not None]
-        if not (known or tool.whole):
+        old_files = [path for path in files if work.was(path) is not None]
+        if not (old_files or tool.is_tree_wide):
             return _Looked()
-        command = tool.command(known)
+        command = tool.command(old_files)
         given = sorted(f"{path}\0{text}" for path, text in work.before.items())
         key = (
             work.job.tree.commit,
@@ -213,7 +213,7 @@ class LinterCheck:
             *given,
         )
         if key not in self._bases:
-            looked = await self._look(work, tool, known, work.before, {}, packages)
+            looked = await self._look(work, tool, old_files, work.before, {}, packages)
             if looked.fault:
                 return looked
             _remember(self._bases, key, looked)
@@ -244,7 +244,7 @@ class LinterCheck:
 
     def _report_issues(self, work: _Work, name: str, issues: Iterable[Issue]) -> list[Finding]:
         """The findings for the author, and one note each of what is new in his lines, in his tests and elsewhere."""
-        found, noted, elsewhere, in_tests = list[Finding](), list[Issue](), list[Issue](), list[Issue]()
+        findings, noted, elsewhere, in_tests = list[Finding](), list[Issue](), list[Issue](), list[Issue]()
         required = work.job.spec.lint is Lint.REQUIRED
         for issue in issues:
             rule = f"{name}.{issue.code}" if issue.code else name
@@ -262,7 +262,7 @@ class LinterCheck:
                 noted.append(issue)
             else:
                 message = " ".join(printable(issue.message).split())[:_MESSAGE]
-                found.append(
+                findings.append(
                     Finding(rule=rule, severity=Severity.BLOCK, path=issue.path, line=issue.line, message=message)
                 )
         places = (
@@ -273,28 +273,32 @@ class LinterCheck:
             if some:
                 first = some[0]
                 text = f"{name} finds {len(some)} {where}, first in"
-                found.append(_note_finding(name, f"{text} {first.path}:{first.line}: {first.code} {first.message}"))
-        return found
+                findings.append(_note_finding(name, f"{text} {first.path}:{first.line}: {first.code} {first.message}"))
+        return findings
 
     def _severity(self, work: _Work, rule: str, issue: Issue) -> Severity | None:
         named = Catalogued(rule, issue.line, "")
         return self._policy.severity(named, work.job.spec, is_test=is_test(issue.path))
 
 
-def _remember(known: OrderedDict[K, V], key: K, value: V) -> None:
-    known[key] = value
-    while len(known) > REMEMBERED:
-        known.popitem(last=False)
+def _remember(cache: OrderedDict[K, V], key: K, value: V) -> None:
+    cache[key] = value
+    while len(cache) > REMEMBERED:
+        cache.popitem(last=False)
 
 
 def _aim_tool(tool: Tool, linter: Linter, work: _Work, files: list[str]) -> tuple[Tool, list[str]]:
     """The linter, and what it is to look at: the files of the change, or what the repository has it look at."""
     if linter is not Linter.MYPY:
         return tool, files
-    place = work.found.linter(linter)
-    config = text_of(work.job.tree, place.path) if place and place.path in CONFIGURES else ""
-    targets = mypy_targets(work.found, config or "")
-    return (tool, files) if targets is None else (replace(tool, words=(*tool.words, *targets), whole=True), files)
+    declared_linter = work.commands.linter(linter)
+    config = (
+        text_of(work.job.tree, declared_linter.path) if declared_linter and declared_linter.path in CONFIGURES else ""
+    )
+    targets = mypy_targets(work.commands, config or "")
+    return (
+        (tool, files) if targets is None else (replace(tool, words=(*tool.words, *targets), is_tree_wide=True), files)
+    )
 
 
 def _read(tool: Tool, result: ShellResult) -> _Looked:
@@ -304,8 +308,8 @@ def _read(tool: Tool, result: ShellResult) -> _Looked:
         return _Looked(fault="it is not in the environment that code runs in here")
     issues = [issue for issue in tool.issues(result.output) if issue.path.endswith(tool.endings)]
     if result.exit_code not in tool.fine or (result.exit_code and not issues):
-        said = " ".join(printable(result.output).split())[:_MESSAGE]
-        return _Looked(fault=f"it ended with exit code {result.exit_code}: {said}")
+        output = " ".join(printable(result.output).split())[:_MESSAGE]
+        return _Looked(fault=f"it ended with exit code {result.exit_code}: {output}")
     blind = any(issue.code in tool.about_imports for issue in issues)
     ignored = tool.about_imports | (tool.doubtful if blind else frozenset())
     return _Looked(issues=tuple(issue for issue in issues if issue.code not in ignored))

@@ -48,14 +48,14 @@ class Tool:
     wheel: str = ""
     about_imports: frozenset[str] = frozenset()
     doubtful: frozenset[str] = frozenset()
-    whole: bool = False
+    is_tree_wide: bool = False
     read: Callable[[Tool, str], Iterator[Issue]] | None = None
 
     def command(self, files: Sequence[str]) -> str:
         """The line of shell that looks at these files; where it always looks at the whole tree, they are not named."""
         program = self.words[2] if self.words[:2] == ("python", "-m") else self.words[0]
         there = f"python -c 'import {program}' 2>/dev/null" if self.wheel else f"command -v {program} >/dev/null"
-        named = () if self.whole else ("--", *files) if self.wheel in {"ruff", "flake8"} else files
+        named = () if self.is_tree_wide else ("--", *files) if self.wheel in {"ruff", "flake8"} else files
         path = 'PATH="$PWD/node_modules/.bin:$PATH"'
         return f"{path}; {there} || exit {NOT_THERE}; {shlex.join((*self.words, *named))}"
 
@@ -66,24 +66,24 @@ class Tool:
 
 def _by_lines(tool: Tool, output: str) -> Iterator[Issue]:
     for line in output.splitlines():
-        found = tool.pattern.match(line)
-        if found and (path := inside(found["path"])):
-            code = found.groupdict().get("code") or ""
-            yield Issue(path=path, line=int(found["line"]), code=code, message=found["message"].strip())
+        match = tool.pattern.match(line)
+        if match and (path := inside(match["path"])):
+            code = match.groupdict().get("code") or ""
+            yield Issue(path=path, line=int(match["line"]), code=code, message=match["message"].strip())
 
 
 def _by_differences(tool: Tool, output: str) -> Iterator[Issue]:
     """The places that `gofmt -d` would write otherwise, with the first line that it would write."""
-    path, at, told = "", 0, True
+    path, at, is_reported = "", 0, True
     for line in output.splitlines():
         if header := re.match(r"\+\+\+ (?:b/)?(.+?)(?:\t.*)?$", line):
             path = inside(header[1]) or ""
         elif hunk := re.match(r"@@ -(\d+)", line):
-            at, told = int(hunk[1]) - 1, False
+            at, is_reported = int(hunk[1]) - 1, False
         elif path and not line.startswith(("---", "diff ")):
             at += line[:1] in {" ", "-"}
-            if line.startswith("+") and not told:
-                told = True
+            if line.startswith("+") and not is_reported:
+                is_reported = True
                 written = line[1:].replace("\t", "\\t")
                 yield Issue(path=path, line=max(at, 1), code="", message=f"gofmt writes it as `{written[:120]}`")
     yield from _by_lines(tool, output)
@@ -159,7 +159,7 @@ TOOLS: Mapping[Linter, Tool] = {
         fine=frozenset({0, 1, 2}),
         about_imports=frozenset({"TS2307", "TS7016", "TS2792", "TS2688", "TS2580", "TS2591"}),
         doubtful=frozenset({"TS7006", "TS7031"}),
-        whole=True,
+        is_tree_wide=True,
     ),
     Linter.GOFMT: Tool(
         endings=(".go",),
@@ -173,7 +173,7 @@ TOOLS: Mapping[Linter, Tool] = {
         words=("go", "vet", "./..."),
         pattern=re.compile(r"(?:vet: )?" + _COLUMNS + r" (?P<message>.+)"),
         fine=frozenset({0, 1, 2}),
-        whole=True,
+        is_tree_wide=True,
     ),
 }
 FORMATTER = (
@@ -198,14 +198,14 @@ def configures(path: str) -> bool:
     return name in CONFIGURES or bool(_ESLINT.fullmatch(name))
 
 
-def mypy_targets(found: Found, config: str) -> tuple[str, ...] | None:
+def mypy_targets(commands: Found, config: str) -> tuple[str, ...] | None:
     """Choose mypy's targets, where the repository says them; empty where its configuration does, None for the files.
 
     Args:
-        found: the commands of the repository.
+        commands: the commands of the repository.
         config: the text of the file that configures mypy.
     """
-    command = found.command(Purpose.TYPES)
+    command = commands.command(Purpose.TYPES)
     words = command.words if command else ()
     words = words[2:] if words[:2] == ("python", "-m") else words
     paths = tuple(word for word in words[1:] if not word.startswith("-"))

@@ -19,7 +19,7 @@ class GoCommand:
 
     def files(self, paths: Collection[str]) -> list[str]:
         """The test files of its packages among the paths of a tree, without those that `./...` leaves out."""
-        return [path for path in paths if is_test(path) and any(_matches(one, path) for one in self.packages)]
+        return [path for path in paths if is_test(path) and any(_matches(package, path) for package in self.packages)]
 
 
 def parse(argv: Sequence[str]) -> GoCommand | None:

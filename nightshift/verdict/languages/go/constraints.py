@@ -28,9 +28,9 @@ def is_built(path: str, text: str) -> bool:
     """Tell whether a file of tests is built on this machine; one whose constraint cannot be read is."""
     if any(not _holds(part) for part in _places(path.rpartition("/")[2])):
         return False
-    found = _CONSTRAINT.search(text.partition("\npackage ")[0])
+    match = _CONSTRAINT.search(text.partition("\npackage ")[0])
     try:
-        return found is None or _Expression(found[1]).value()
+        return match is None or _Expression(match[1]).value()
     except (ValueError, RecursionError):
         return True
 
@@ -55,33 +55,33 @@ class _Expression:
             raise ValueError(text)
 
     def value(self) -> bool:
-        found = self._either()
+        result = self._either()
         if self._tokens:
             raise ValueError(self._tokens[0])
-        return found
+        return result
 
     def _either(self) -> bool:
-        return self._read_joined("||", lambda: self._read_joined("&&", self._one, every=True), every=False)
+        return self._read_joined("||", lambda: self._read_joined("&&", self._read_operand, every=True), every=False)
 
     def _read_joined(self, operator: str, part: Callable[[], bool], *, every: bool) -> bool:
-        found = [part()]
+        values = [part()]
         while self._tokens[:1] == [operator]:
             self._tokens.pop(0)
-            found.append(part())
-        return all(found) if every else any(found)
+            values.append(part())
+        return all(values) if every else any(values)
 
-    def _one(self) -> bool:
+    def _read_operand(self) -> bool:
         if not self._tokens:
             raise ValueError("it ends too early")
         token = self._tokens.pop(0)
         if token == "!":  # noqa: S105 (an operator)
-            return not self._one()
+            return not self._read_operand()
         if token == "(":  # noqa: S105 (a bracket)
-            found = self._either()
+            result = self._either()
             if self._tokens[:1] != [")"]:
                 raise ValueError("a bracket is open")
             self._tokens.pop(0)
-            return found
+            return result
         if not re.fullmatch(r"[\w.]+", token):
             raise ValueError(token)
         return _holds(token)

@@ -28,7 +28,7 @@ _PAIRS = (
     ("ErrorIs", "NotErrorIs"), ("Panics", "NotPanics"), ("Regexp", "NotRegexp"), ("Subset", "NotSubset"),
     ("Greater", "LessOrEqual"), ("Less", "GreaterOrEqual"),
 )  # fmt: skip
-_OPPOSITE = {**dict(_PAIRS), **{other: one for one, other in _PAIRS}}
+_OPPOSITE = {**dict(_PAIRS), **{other: assertion for assertion, other in _PAIRS}}
 _LEAVING = frozenset({"return_statement", "break_statement", "continue_statement", "goto_statement"})
 
 
@@ -42,12 +42,12 @@ class Check:
 
 def edits(root: Node) -> tuple[list[Edit], tuple[str, ...]]:
     """List edits that turn a parsed file into its must-fail copy, and the tests that fail by an added call alone."""
-    found = _Checks(root)
-    changes = [edit for check in found.checks.values() for edit in check.edits]
+    checks = _Checks(root)
+    changes = [edit for check in checks.checks.values() for edit in check.edits]
     added = list[str]()
     for case in cases(root):
         body = case.function.child_by_field_name("body")
-        if body is not None and not found.is_certain(body) and case.handle.isidentifier():
+        if body is not None and not checks.is_certain(body) and case.handle.isidentifier():
             changes.append(
                 Edit(body.start_byte + 1, body.start_byte + 1, f" {case.handle}.Cleanup({case.handle}.Fail);")
             )
@@ -61,8 +61,8 @@ def checks_something(root: Node) -> bool:
     calls = (node for node in walk(root) if node.type == "call_expression")
     if any(_fails(call, handles) for call in calls):
         return True
-    found = _Checks(root)
-    return bool(found.checks) or _has_example(root)
+    checks = _Checks(root)
+    return bool(checks.checks) or _has_example(root)
 
 
 def name_tests(root: Node, handle: str) -> list[Edit]:
@@ -72,10 +72,10 @@ def name_tests(root: Node, handle: str) -> list[Edit]:
 
 def _naming(case: Case, handle: str) -> Iterator[Edit]:
     given = case.function.child_by_field_name("parameters")
-    one = given.named_children[0] if given else None
-    kind = one.child_by_field_name("type") if one else None
-    if one is not None and kind is not None:
-        yield Edit(one.start_byte, kind.start_byte, f"{handle} ")
+    parameter = given.named_children[0] if given else None
+    kind = parameter.child_by_field_name("type") if parameter else None
+    if parameter is not None and kind is not None:
+        yield Edit(parameter.start_byte, kind.start_byte, f"{handle} ")
 
 
 class _Checks:
@@ -87,7 +87,7 @@ class _Checks:
         self.checks = dict[tuple[int, int, str], Check]()
         for node in walk(root):
             if check := self._check(node):
-                self.checks[_place(node)] = check
+                self.checks[_locate(node)] = check
         self._helpers: dict[str, Node] = {}
         for node in root.named_children:
             body = node.child_by_field_name("body")
@@ -106,7 +106,7 @@ class _Checks:
         for branch in (node.child_by_field_name("consequence"), node.child_by_field_name("alternative")):
             if branch is None or branch.type != "block" or condition is None:
                 continue
-            if handle := next((found for found in map(self._failure, _statements(branch)) if found), ""):
+            if handle := next((owner for owner in map(self._failure, _statements(branch)) if owner), ""):
                 turned = Edit(condition.start_byte, condition.end_byte, f"!({node_text(condition)})")
                 # What stands there may rest on the condition, as `err.Error()` does.
                 return Check(
@@ -140,7 +140,7 @@ class _Checks:
         return False
 
     def _reaches(self, statement: Node, within: tuple[str, ...]) -> bool:
-        if _place(statement) in self.checks:
+        if _locate(statement) in self.checks:
             return True
         if statement.type in {"for_statement", "labeled_statement", "block"}:
             body = statement if statement.type == "block" else statement.child_by_field_name("body")
@@ -152,14 +152,18 @@ class _Checks:
 
     def _calls_a_check(self, call: Node, within: tuple[str, ...]) -> bool:
         """Tell whether a call is a check, one of a helper that has one, or one of `t.Run` with a test that has one."""
-        if _place(call) in self.checks:
+        if _locate(call) in self.checks:
             return True
         function, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
         name = node_text(function)
         if function is None or given is None:
             return False
         if function.type == "selector_expression" and name.rpartition(".")[2] == "Run":
-            bodies = (one.child_by_field_name("body") for one in given.named_children if one.type == "func_literal")
+            bodies = (
+                argument.child_by_field_name("body")
+                for argument in given.named_children
+                if argument.type == "func_literal"
+            )
             return any(body is not None and self.is_certain(body, within) for body in bodies)
         helper = self._helpers.get(name)
         return helper is not None and name not in within and self.is_certain(helper, (*within, name))
@@ -175,10 +179,10 @@ def _fails(call: Node, handles: frozenset[str]) -> str:
 
 
 def _statements(block: Node) -> list[Node]:
-    found: list[Node] = []
+    nodes: list[Node] = []
     for child in block.named_children:
-        found += child.named_children if child.type == "statement_list" else [child]
-    return [node for node in found if node.type != "comment"]
+        nodes += child.named_children if child.type == "statement_list" else [child]
+    return [node for node in nodes if node.type != "comment"]
 
 
 def _has_example(root: Node) -> bool:
@@ -186,5 +190,5 @@ def _has_example(root: Node) -> bool:
     return any(text.lstrip("/ ").lower().startswith(("output:", "unordered output:")) for text in comments)
 
 
-def _place(node: Node) -> tuple[int, int, str]:
+def _locate(node: Node) -> tuple[int, int, str]:
     return node.start_byte, node.end_byte, node.type

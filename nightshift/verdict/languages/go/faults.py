@@ -69,8 +69,8 @@ def _at(node: Node) -> Iterator[Fault]:
         operator = node.child_by_field_name("operator")
         if operator is None:
             return
-        if found := _SWAPS.get(operator.type):
-            kind, rank, now = found
+        if swap := _SWAPS.get(operator.type):
+            kind, rank, now = swap
             yield fault_at(kind, rank, node, Edit(operator.start_byte, operator.end_byte, now))
         elif operator.type == "+" and not _joins_texts(node):
             yield fault_at("arithmetic", PLAIN, node, Edit(operator.start_byte, operator.end_byte, "-"))

@@ -15,10 +15,12 @@ def describe_offer(text: str, lines: frozenset[int], short: int) -> list[str]:
         short: of a file with more declarations than this only the changed ones are shown.
     """
     root = parse(text) if len(text) <= MAX_CHARS else None
-    told = [node for node in (root.named_children if root else ()) if describe(node)]
-    touched = [node for node in told if not lines.isdisjoint(range(node.start_point[0] + 1, node.end_point[0] + 2))]
+    declarations = [node for node in (root.named_children if root else ()) if describe(node)]
+    touched = [
+        node for node in declarations if not lines.isdisjoint(range(node.start_point[0] + 1, node.end_point[0] + 2))
+    ]
     shown = list[str]()
-    for node in told if len(told) <= short else touched:
+    for node in declarations if len(declarations) <= short else touched:
         above = node.prev_named_sibling
         if node in touched and above is not None and above.type == "comment":
             shown += node_text(above).split("\n")

@@ -55,22 +55,22 @@ def cases(root: Node) -> Iterator[Case]:
     """The tests of a parsed file, in order, without `TestMain`."""
     for function in _functions(root):
         name = node_text(function.child_by_field_name("name"))
-        found = _NAME.fullmatch(name)
+        match = _NAME.fullmatch(name)
         given = handles(function)
-        if found and name != "TestMain" and len(given) == 1 and _KINDS.get(found[1]) == given[0][1]:
+        if match and name != "TestMain" and len(given) == 1 and _KINDS.get(match[1]) == given[0][1]:
             yield Case(name=name, handle=given[0][0], function=function)
 
 
 def handles(function: Node) -> list[tuple[str, str]]:
     """The parameters of a function: name, empty or `_` where it has none, and type; pointers as what they point to."""
     given = function.child_by_field_name("parameters")
-    found = list[tuple[str, str]]()
-    for one in given.named_children if given else ():
-        if one.type == "parameter_declaration":
-            kind = node_text(one.child_by_field_name("type")).lstrip("*")
-            names = [node_text(child) for child in one.children_by_field_name("name")]
-            found += [(name, kind) for name in names or [""]]
-    return found
+    parameters = list[tuple[str, str]]()
+    for parameter in given.named_children if given else ():
+        if parameter.type == "parameter_declaration":
+            kind = node_text(parameter.child_by_field_name("type")).lstrip("*")
+            names = [node_text(child) for child in parameter.children_by_field_name("name")]
+            parameters += [(name, kind) for name in names or [""]]
+    return parameters
 
 
 def all_handles(root: Node) -> frozenset[str]:

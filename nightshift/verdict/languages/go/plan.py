@@ -62,7 +62,9 @@ class GoLaunch:
 
 def describe(go: Go) -> dict[str, object]:
     """Tell the trusted parent of a toolchain: where it is shown, and where it lies for a bare process."""
-    places = [{"path": one.path, "root": one.root, "cache": one.cache} for one in (go.shown, go)]
+    places = [
+        {"path": toolchain.path, "root": toolchain.root, "cache": toolchain.cache} for toolchain in (go.shown, go)
+    ]
     return {"places": places, "env": ENV}
 
 
@@ -94,8 +96,8 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
 class _GoPlanner(Planner):
     def __init__(self, job: SuiteJob, imports: ImportCache) -> None:
         super().__init__(job, imports)
-        found = _MODULE.search(self._text("go.mod") or "")
-        self.module = found[1] if found else ""
+        match = _MODULE.search(self._text("go.mod") or "")
+        self.module = match[1] if match else ""
         self.command: tuple[str, ...] = ()
 
     def _prepare(self, role: Role, tests: Files) -> Iterator[SuiteFile]:

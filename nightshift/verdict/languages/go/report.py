@@ -34,13 +34,15 @@ def read(session: Session, module: str, files: tuple[SuiteFile, ...]) -> Session
     """
     reader = _Reader(module, files)
     lines = "".join(session.printed[:2]).split("\n")
-    told = go_json.read(lines, whole=not session.printed[2])
+    collected = go_json.read(lines, is_complete=not session.printed[2])
     broken = dict(reader.unbuilt(lines))
-    if not (len(told) or broken):
+    if not (len(collected) or broken):
         return session
-    tests = [reader.case(one) for one in told if "::" in one.id]
+    tests = [reader.case(test) for test in collected if "::" in test.id]
     broken |= {
-        one.id: reader.fault(one.output, "", one.id) for one in told if "::" not in one.id and one.id not in broken
+        test.id: reader.fault(test.output, "", test.id)
+        for test in collected
+        if "::" not in test.id and test.id not in broken
     }
     collection = [(path, fault) for package, fault in broken.items() for path in reader.files_of(package)]
     finishes = (session.exit_code,) if session.exit_code is not None else ()
@@ -63,44 +65,44 @@ class _Reader:
         folder = self._folder(package)
         return [file.path for file in self._files if file.path.rpartition("/")[0] == folder] or [folder or "."]
 
-    def case(self, told: Told) -> CaseReport:
+    def case(self, test: Told) -> CaseReport:
         """One test, or a test inside of one."""
-        package, _, name = told.id.partition("::")
+        package, _, name = test.id.partition("::")
         folder, top = self._folder(package), name.partition("/")[0]
         path = self._places.get((folder, top), folder or ".")
         fault = None
-        if told.result in BAD:
-            fault = self.fault(told.output, name, package)
-        elif told.result is Result.SKIPPED:
-            fault = Fault(kind="Skipped", message=told.output.strip())
-        output = told.output[-OUTPUT:] if fault else ""
+        if test.result in BAD:
+            fault = self.fault(test.output, name, package)
+        elif test.result is Result.SKIPPED:
+            fault = Fault(kind="Skipped", message=test.output.strip())
+        output = test.output[-OUTPUT:] if fault else ""
         return CaseReport(
-            id=f"{path}::{name}", result=told.result, fault=fault, duration_s=told.duration_s, output=output
+            id=f"{path}::{name}", result=test.result, fault=fault, duration_s=test.duration_s, output=output
         )
 
     def fault(self, text: str, name: str, package: str) -> Fault:
         """Read the fault of a test, or a package, from its output."""
-        said = [found[1] for line in text.split("\n") if (found := _SAID.fullmatch(line))]
-        if said:
-            places = [(found[1], int(found[2])) for line in text.split("\n") if (found := _TRACE.fullmatch(line))]
+        panics = [panic[1] for line in text.split("\n") if (panic := _SAID.fullmatch(line))]
+        if panics:
+            places = [(trace[1], int(trace[2])) for line in text.split("\n") if (trace := _TRACE.fullmatch(line))]
             own = [(_WORKSPACE.sub("", path), line, "panic") for path, line in places if _WORKSPACE.match(path)]
-            return Fault(kind="panic", message=said[0], frames=tuple(own[:1]))
+            return Fault(kind="panic", message=panics[0], frames=tuple(own[:1]))
         places_told = [match for line in text.split("\n") if (match := _LINE.fullmatch(line))]
         folder = self._folder(package)
-        frames = tuple((f"{folder}/{one[1]}".lstrip("/"), int(one[2]), name) for one in places_told[:1])
-        message = "\n".join(one[3] for one in places_told) or text.strip() or "it failed"
+        frames = tuple((f"{folder}/{location[1]}".lstrip("/"), int(location[2]), name) for location in places_told[:1])
+        message = "\n".join(location[3] for location in places_told) or text.strip() or "it failed"
         return Fault(kind="Failure", message=message, frames=frames)
 
     def unbuilt(self, lines: list[str]) -> Iterator[tuple[str, Fault]]:
         """The packages that could not be built, with what the compiler said."""
-        said, package = dict[str, list[str]](), ""
+        output, package = dict[str, list[str]](), ""
         for line in lines:
             if head := _HEAD.fullmatch(line):
                 package = head[1].removesuffix("_test")
-            elif found := _UNBUILT.search(line):
-                text = said.get(found[1], [])
+            elif unbuilt_match := _UNBUILT.search(line):
+                text = output.get(unbuilt_match[1], [])
                 places = [match for each in text if (match := _LINE.fullmatch(each))]
                 frames = tuple((match[1], int(match[2]), "") for match in places[:1])
-                yield found[1], Fault(kind="BuildError", message="\n".join(text) or line, frames=frames)
+                yield unbuilt_match[1], Fault(kind="BuildError", message="\n".join(text) or line, frames=frames)
             elif package and not line.startswith("{"):
-                said.setdefault(package, []).append(line)
+                output.setdefault(package, []).append(line)

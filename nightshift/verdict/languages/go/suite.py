@@ -25,8 +25,8 @@ def suite_paths(tests: Files) -> list[str]:
 
 
 def _holds_tests(root: Node) -> bool:
-    found = outline(root)
-    return bool(found.names or found.examples)
+    file_outline = outline(root)
+    return bool(file_outline.names or file_outline.examples)
 
 
 def prepare(role: Role, path: str, text: str) -> SuiteFile:
@@ -52,10 +52,10 @@ def as_is(role: Role, path: str, text: str) -> SuiteFile:
     """A file without a copy, with its tests."""
     root = golang.parse(text)
     is_built = not root.has_error and constraints.is_built(path, text)
-    found = outline(root) if is_built else Outline(names=frozenset())
+    file_outline = outline(root) if is_built else Outline(names=frozenset())
     return SuiteFile(
-        role=role, path=path, text=text, outline=found,
-        names=frozenset((*found.names, *found.examples)),
+        role=role, path=path, text=text, outline=file_outline,
+        names=frozenset((*file_outline.names, *file_outline.examples)),
     )  # fmt: skip
 
 

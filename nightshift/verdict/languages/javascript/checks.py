@@ -84,20 +84,20 @@ class Perturber:
             return self._turn_check(call, method, given)
         return None
 
-    def _expectation(self, call: Node, found: Expectation) -> Check | None:
-        about = next(iter(arguments(found.start)), None)
+    def _expectation(self, call: Node, expectation: Expectation) -> Check | None:
+        about = next(iter(arguments(expectation.start)), None)
         if about is None or about.type in _CONSTANTS:
             return None  # says nothing about the code
         given = call.child_by_field_name("arguments")
         assert given is not None
-        words = f"{self._helper}_expect('{'.'.join(found.chain)}', "
-        lines = "\n" * (given.start_point.row - found.start.end_point.row)
+        words = f"{self._helper}_expect('{'.'.join(expectation.chain)}', "
+        lines = "\n" * (given.start_point.row - expectation.start.end_point.row)
         handed = [
-            Edit(found.start.start_byte, found.start.start_byte, words),
-            Edit(found.start.end_byte, given.start_byte + 1, f", {lines}"),
+            Edit(expectation.start.start_byte, expectation.start.start_byte, words),
+            Edit(expectation.start.end_byte, given.start_byte + 1, f", {lines}"),
         ]
         wanted = next(iter(arguments(call)), None)
-        if wanted is not None and found.chain[-1] in _EXPECTED and "not" not in found.chain:
+        if wanted is not None and expectation.chain[-1] in _EXPECTED and "not" not in expectation.chain:
             if edits := literals.other(wanted, self._chance):
                 return Check(rank=Rank.LITERAL, edits=edits, handed=handed)
             return Check(rank=Rank.VALUE, edits=handed, handed=handed)

@@ -77,19 +77,19 @@ class _Found:
 
 
 def must_fail_copy(
-    text: str, root: Node, found: Outline, names: Names, *, is_typed: bool = False
+    text: str, root: Node, outline: Outline, names: Names, *, is_typed: bool = False
 ) -> tuple[str, tuple[Case, ...]]:
     """The file's text with tests of it made to fail, and these tests: all but those that hold nothing to change.
 
     Args:
         text: the file.
         root: its syntax tree.
-        found: its tests.
+        outline: its tests.
         names: what its names stand for.
         is_typed: whether it is TypeScript.
     """
     helper = f"_{secrets.token_hex(4)}"
-    copy, cases = _Copy(root, found, names, helper).make(text)
+    copy, cases = _Copy(root, outline, names, helper).make(text)
     if f"{helper}_" in copy:
         words = _HELPER.replace("_h_", f"{helper}_")
         for types in () if is_typed else (": any[]", ": any", " as any"):
@@ -99,11 +99,11 @@ def must_fail_copy(
 
 
 class _Copy:
-    def __init__(self, root: Node, found: Outline, names: Names, helper: str) -> None:
-        self._root, self._cases, self._helper = root, found.cases, helper
+    def __init__(self, root: Node, outline: Outline, names: Names, helper: str) -> None:
+        self._root, self._cases, self._helper = root, outline.cases, helper
         self._chance = random.SystemRandom()
         self._perturber = Perturber(names, helper, self._chance)
-        self._callbacks = {case.callback.id for case in found.cases if case.callback and case.callback.id != root.id}
+        self._callbacks = {case.callback.id for case in outline.cases if case.callback and case.callback.id != root.id}
 
     def make(self, text: str) -> tuple[str, tuple[Case, ...]]:
         """The copy of a text, and the tests that are changed in it."""
@@ -141,24 +141,24 @@ class _Copy:
             yield Edit(body.end_byte, body.end_byte, f"; {end}}}")
 
     def _checks(self, callback: Node) -> _Found:
-        found = _Found()
+        checks = _Found()
         if callback.id == self._root.id:
-            self._block(callback.named_children, found)
-            return found
+            self._block(callback.named_children, checks)
+            return checks
         body = callback.child_by_field_name("body") if callback.type in FUNCTIONS else None
         if body is not None:
-            self._block(body.named_children if body.type == "statement_block" else [body], found)
-        return found
+            self._block(body.named_children if body.type == "statement_block" else [body], checks)
+        return checks
 
-    def _block(self, statements: Sequence[Node], found: _Found) -> None:
+    def _block(self, statements: Sequence[Node], checks: _Found) -> None:
         """Sort the checks of a block; after what may leave it none is certain."""
         certain = True
         for statement in statements:
             call = _find_call(statement)
             if call is not None and (check := self._perturber.check(call)):
-                (found.certain if certain else found.possible).append(check)
+                (checks.certain if certain else checks.possible).append(check)
             else:
-                found.possible += self._below(statement)
+                checks.possible += self._below(statement)
             if statement.type in _LEAVES or (statement.type in _BRANCHES and _leaves(statement)):
                 certain = False
 

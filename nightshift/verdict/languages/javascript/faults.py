@@ -65,11 +65,11 @@ def mutate(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, 
     """
     root = parse(path, text)
     raw = encode(text)
-    found = list[tuple[str, Fault]]()
+    faults = list[tuple[str, Fault]]()
     if not root.has_error:
         with contextlib.suppress(RecursionError):
-            found = [(name, fault) for name, function in _functions(root, "") for fault in _of_body(function)]
-    for name, fault in found:
+            faults = [(name, fault) for name, function in _functions(root, "") for fault in _of_body(function)]
+    for name, fault in faults:
         if fault.line in lines:
             yield name, fault, partial(_write_mutant, path, raw, fault)
 
@@ -120,8 +120,8 @@ def _at(node: Node) -> Iterator[Fault]:
         yield fault_at("condition", PLAIN, test, Edit(test.start_byte, test.end_byte, f"(!({node_text(test)}))"))
     elif node.type in {"binary_expression", "augmented_assignment_expression"}:
         operator = node.child_by_field_name("operator")
-        if operator is not None and (found := _SWAPS.get(operator.type)):
-            kind, rank, now = found
+        if operator is not None and (swap := _SWAPS.get(operator.type)):
+            kind, rank, now = swap
             yield fault_at(kind, rank, node, Edit(operator.start_byte, operator.end_byte, now))
     else:
         yield from _constant(node)

@@ -32,19 +32,25 @@ def describe_offer(path: str, text: str, lines: frozenset[int], short: int) -> l
         lines: those that the change wrote, counting from 1.
         short: of a file with more definitions than this only those are shown that are changed or named in these.
     """
-    found = parse(path, text).named_children if len(text) <= MAX_CHARS else []
-    told = [node for node in found if any(describe(node))]
-    touched = [node for node in told if not lines.isdisjoint(range(node.start_point[0] + 1, node.end_point[0] + 2))]
-    used = {node_text(one) for node in touched for one in walk(node) if one.type == "identifier"}
-    kept = [node for node in told if len(told) <= short or node in touched or not used.isdisjoint(_list_defined(node))]
+    nodes = parse(path, text).named_children if len(text) <= MAX_CHARS else []
+    definitions = [node for node in nodes if any(describe(node))]
+    touched = [
+        node for node in definitions if not lines.isdisjoint(range(node.start_point[0] + 1, node.end_point[0] + 2))
+    ]
+    used = {node_text(child) for node in touched for child in walk(node) if child.type == "identifier"}
+    chosen = [
+        node
+        for node in definitions
+        if len(definitions) <= short or node in touched or not used.isdisjoint(_list_defined(node))
+    ]
     shown = list[str]()
-    for node in kept:
+    for node in chosen:
         above = node.prev_named_sibling
         if node in touched and above is not None and above.type == "comment":
             shown += node_text(above).split("\n")
         shown += [" ".join(line.split())[:MAX_LINE] for line in describe(node)]
     routes = [call[0] for call in _ROUTE.finditer(text)][:_MOST_ROUTES]
-    more = len(told) - len(kept)
+    more = len(definitions) - len(chosen)
     return [
         *shown,
         *([f"routes: {', '.join(dict.fromkeys(routes))}"] if routes else []),
@@ -54,7 +60,9 @@ def describe_offer(path: str, text: str, lines: frozenset[int], short: int) -> l
 
 def _list_defined(node: Node) -> set[str]:
     """The names that a statement at the top of a file defines."""
-    names = (one.child_by_field_name("name") for one in walk(node) if one.type.endswith(("_declaration", "declarator")))
+    names = (
+        child.child_by_field_name("name") for child in walk(node) if child.type.endswith(("_declaration", "declarator"))
+    )
     return {node_text(name) for name in names if name is not None}
 
 
@@ -75,12 +83,12 @@ def let_off(path: str, text: str) -> Iterator[tuple[str, str]]:
     waiting: list[tuple[Node, str]] = [(parse(path, text), "")]
     while waiting:
         node, holder = waiting.pop()
-        if node.type == "call_expression" and (found := _CALL.fullmatch(_name(node))):
+        if node.type == "call_expression" and (match := _CALL.fullmatch(_name(node))):
             given = arguments(node)
-            if found["own"] is None and given:
+            if match["own"] is None and given:
                 title = literal(given[0]) or node_text(given[0])
                 holder = f"{holder} > {title}" if holder else title
-            if (how := found["how"] or found["said"]) in _LETS_OFF:
+            if (how := match["how"] or match["said"]) in _LETS_OFF:
                 yield holder, how
             yield from ((holder, word) for each in given if each.type == "object" for word in _options(each))
         waiting += [(child, holder) for child in node.children]

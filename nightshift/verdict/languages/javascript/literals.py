@@ -126,12 +126,12 @@ def _number(text: str, taken: set[str], chance: random.Random) -> str:
         return str(chance.choice(_STEPS))
     moved = value * (1 + chance.choice((-1, 1)) * chance.uniform(0.01, 0.05))
     digits = max(2, len(bare.partition(".")[2]))
-    found = f"{moved:.{digits}f}" if value < _EXACT and digits < 12 else repr(moved)
-    return found if float(found) != value else repr(moved or 0.5)
+    number = f"{moved:.{digits}f}" if value < _EXACT and digits < 12 else repr(moved)
+    return number if float(number) != value else repr(moved or 0.5)
 
 
 def _near(value: int, taken: set[str], chance: random.Random, suffix: str = "") -> int:
     """A number beside another one that is not below zero, and none of those that are written beside it."""
-    found = [near for step in _STEPS for near in (value - step, value + step) if near >= 0]
-    free = [near for near in found if f"{near}{suffix}" not in taken]
+    candidates = [near for step in _STEPS for near in (value - step, value + step) if near >= 0]
+    free = [near for near in candidates if f"{near}{suffix}" not in taken]
     return chance.choice(free) if free else value + len(taken) + 3

@@ -157,9 +157,9 @@ def _import(node: Node, names: Names) -> None:
             _bind(module, "default", node_text(part), names)
         elif part.type == "namespace_import":
             _bind(module, "*", node_text(part.named_children[0]), names)
-        for one in part.named_children if part.type == "named_imports" else ():
-            imported = node_text(one.child_by_field_name("name"))
-            _bind(module, imported, node_text(one.child_by_field_name("alias")) or imported, names)
+        for specifier in part.named_children if part.type == "named_imports" else ():
+            imported = node_text(specifier.child_by_field_name("name"))
+            _bind(module, imported, node_text(specifier.child_by_field_name("alias")) or imported, names)
 
 
 def _require(node: Node, names: Names) -> None:
@@ -173,11 +173,16 @@ def _require(node: Node, names: Names) -> None:
     module = literal(next(iter(arguments(value)), None)) or ""
     if target.type == "identifier":
         _bind(module, suffix or "default", node_text(target), names)
-    for one in target.named_children if target.type == "object_pattern" else ():
-        if one.type == "shorthand_property_identifier_pattern":
-            _bind(module, node_text(one), node_text(one), names)
-        elif one.type == "pair_pattern":
-            _bind(module, node_text(one.child_by_field_name("key")), node_text(one.child_by_field_name("value")), names)
+    for member in target.named_children if target.type == "object_pattern" else ():
+        if member.type == "shorthand_property_identifier_pattern":
+            _bind(module, node_text(member), node_text(member), names)
+        elif member.type == "pair_pattern":
+            _bind(
+                module,
+                node_text(member.child_by_field_name("key")),
+                node_text(member.child_by_field_name("value")),
+                names,
+            )
 
 
 def _bind(module: str, name: str, local: str, names: Names) -> None:

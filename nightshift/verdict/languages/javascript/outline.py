@@ -67,21 +67,21 @@ def script(path: str, root: Node) -> Outline:
     return Outline(cases=(case,), is_script=True)
 
 
-def outline(root: Node, known: Names) -> Outline:
+def outline(root: Node, local_names: Names) -> Outline:
     """List the tests of a parsed file.
 
     Args:
         root: its syntax tree.
-        known: what its names stand for.
+        local_names: what its names stand for.
     """
-    reader = _Reader(known)
+    reader = _Reader(local_names)
     reader.visit(root, "", certain=True)
     return Outline(cases=tuple(reader.cases))
 
 
 class _Reader:
-    def __init__(self, known: Names) -> None:
-        self._names, self._seen = known, Counter[str]()
+    def __init__(self, local_names: Names) -> None:
+        self._names, self._seen = local_names, Counter[str]()
         self.cases: list[Case] = []
 
     def visit(self, node: Node, scope: str, *, certain: bool) -> None:
@@ -100,7 +100,7 @@ class _Reader:
         given = arguments(call)
         title = literal(given[0]) if given and is_titled else None
         name = self._number_name(f"{scope}{JOINED}{title}" if scope else title, kind) if title else ""
-        callback = next((one for one in reversed(given[:3]) if one.type not in _NO_CALLBACK), None)
+        callback = next((argument for argument in reversed(given[:3]) if argument.type not in _NO_CALLBACK), None)
         if kind == names.TEST:
             is_marked = _is_marked(call)
             self.cases.append(Case(name=name, required=bool(name and certain), callback=callback, is_marked=is_marked))

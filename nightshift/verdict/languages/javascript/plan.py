@@ -163,13 +163,13 @@ class _NodePlanner(Planner):
 
     def _as_is(self, role: Role, path: str) -> SuiteFile:
         """A file without a copy; what it has to report is not read from its text, but that it is a script."""
-        found = suite.prepare(role, path, self._text(path) or "", self.framework).alone()
-        return found if suite.scripts([found]) else replace(found, outline=None, names=frozenset())
+        file = suite.prepare(role, path, self._text(path) or "", self.framework).alone()
+        return file if suite.scripts([file]) else replace(file, outline=None, names=frozenset())
 
     def roots(self, planned: Plan) -> Mapping[str, str]:
         """The files of a run to the folders of their packages, where these are not the tree's root."""
-        found = {file.path: frameworks.root_of(file.path, self._text) for file in planned.files}
-        return {path: root for path, root in found.items() if root}
+        folders = {file.path: frameworks.root_of(file.path, self._text) for file in planned.files}
+        return {path: root for path, root in folders.items() if root}
 
     def _closure(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> frozenset[str] | None:
         """None for vitest and jest, whose configuration may read any file."""

@@ -95,13 +95,13 @@ def replay(path: str, text: str) -> Replay | None:
     root = parse(path, text)
     if root.has_error or path.endswith(TYPED) or _ELSEWHERE.search(text):
         return None
-    known = names.read(root)
-    is_plain = all(_is_plain(node, known) for node in root.named_children)
-    if not is_plain or known.contexts or not (known.tests or known.runners):
+    local_names = names.read(root)
+    is_plain = all(_is_plain(node, local_names) for node in root.named_children)
+    if not is_plain or local_names.contexts or not (local_names.tests or local_names.runners):
         return None
     token = f"T{secrets.token_hex(8)}"
     edits, asked, expected = list[Edit](), list[str](), list[object]()
-    for call, method in _checks(root, known):
+    for call, method in _checks(root, local_names):
         given = arguments(call)
         if not given or method not in _STRICT | {"ok"}:
             edits.append(Edit(call.start_byte, call.end_byte, "undefined"))
@@ -117,21 +117,25 @@ def replay(path: str, text: str) -> Replay | None:
         expected.append(True if is_condition else _value(given[1]) if len(given) == 2 else _UNKNOWN)
     if not asked:
         return None
-    edits += [one for one in _imports(root, path) if not any(e.start <= one.start < e.end for e in edits)]
+    edits += [
+        import_edit
+        for import_edit in _imports(root, path)
+        if not any(e.start <= import_edit.start < e.end for e in edits)
+    ]
     kind = "module" if any(node.type == "import_statement" for node in root.named_children) else "commonjs"
-    head = _START.replace("T_", f"{token}_").replace("`\\nT", f"`\\n{token}") + _stand_ins(known, token)
+    head = _START.replace("T_", f"{token}_").replace("`\\nT", f"`\\n{token}") + _stand_ins(local_names, token)
     program = head + edit(encode(text), edits) + _END.replace("T_", f"{token}_")
     return Replay(
         words=(f"--input-type={kind}", "-e", program), token=token, asked=tuple(asked), expected=tuple(expected)
     )
 
 
-def _checks(root: Node, known: Names) -> Iterator[tuple[Node, str]]:
+def _checks(root: Node, local_names: Names) -> Iterator[tuple[Node, str]]:
     """The checks of a file and their methods, without those inside of another one."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        method = known.check(node.child_by_field_name("function")) if node.type == "call_expression" else None
+        method = local_names.check(node.child_by_field_name("function")) if node.type == "call_expression" else None
         if method is None:
             waiting += reversed(node.named_children)
         else:
@@ -149,22 +153,22 @@ def _double_condition(condition: Node, token: str) -> str:
     return "".join(f" && {token}_is_steady({name})" for name in operands if name != "undefined")
 
 
-def _stand_ins(known: Names, token: str) -> str:
+def _stand_ins(local_names: Names, token: str) -> str:
     """Write declarations of the names of node:test and node:assert."""
-    tests = {name: "suite" if kind == SUITE else "test" for name, kind in known.tests.items()}
-    others = dict.fromkeys((*known.asserts, *known.checks), "nothing")
-    found: Mapping[str, str] = {**others, **dict.fromkeys(known.runners, "test"), **tests}
-    return "".join(f"const {name} = {token}_{of};\n" for name, of in found.items())
+    tests = {name: "suite" if kind == SUITE else "test" for name, kind in local_names.tests.items()}
+    others = dict.fromkeys((*local_names.asserts, *local_names.checks), "nothing")
+    stand_ins: Mapping[str, str] = {**others, **dict.fromkeys(local_names.runners, "test"), **tests}
+    return "".join(f"const {name} = {token}_{of};\n" for name, of in stand_ins.items())
 
 
-def _is_plain(node: Node, known: Names) -> bool:
+def _is_plain(node: Node, local_names: Names) -> bool:
     """Tell whether a statement of a file is an import, a plain value, or makes tests."""
     if node.type in {"import_statement", "comment", "lexical_declaration", "function_declaration"}:
         return True
     if node.type != "expression_statement":
         return False
     call = node.named_children[0]
-    return call.type == "call_expression" and known.kind(call.child_by_field_name("function")) is not None
+    return call.type == "call_expression" and local_names.kind(call.child_by_field_name("function")) is not None
 
 
 def _imports(root: Node, path: str) -> Iterator[Edit]:
@@ -193,10 +197,10 @@ def _imports(root: Node, path: str) -> Iterator[Edit]:
 
 def _declaration(node: Node) -> Node | None:
     """The declaration that a call stands in."""
-    found: Node | None = node
-    while found is not None and found.type != "lexical_declaration":
-        found = found.parent
-    return found
+    ancestor: Node | None = node
+    while ancestor is not None and ancestor.type != "lexical_declaration":
+        ancestor = ancestor.parent
+    return ancestor
 
 
 _UNKNOWN = object()
@@ -229,7 +233,7 @@ def _value(node: Node) -> object:
 
 
 def _object(node: Node) -> object:
-    found: dict[str, object] = {}
+    members: dict[str, object] = {}
     for pair in node.named_children:
         key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
         if pair.type == "comment":
@@ -239,8 +243,8 @@ def _object(node: Node) -> object:
         inner = _value(value)
         if inner is _UNKNOWN:
             return _UNKNOWN
-        found[literal(key) or node_text(key)] = inner
-    return found
+        members[literal(key) or node_text(key)] = inner
+    return members
 
 
 def _is_same(value: object, expected: object) -> bool:

@@ -62,20 +62,24 @@ def prepare(role: Role, path: str, text: str, framework: Framework = Framework.N
 
 
 def _prepare(role: Role, path: str, text: str, root: Node, framework: Framework) -> SuiteFile:
-    known = names.read(root, has_globals=framework is not Framework.NODE)
-    found = outline(root, known)
-    if framework is Framework.NODE and not (known.tests or known.runners) and any(_checks(root, known)):
-        found = script(path, root)
-    copy, copied = must_fail_copy(text, root, found, known, is_typed=path.endswith(TYPED))
+    local_names = names.read(root, has_globals=framework is not Framework.NODE)
+    file_outline = outline(root, local_names)
+    if (
+        framework is Framework.NODE
+        and not (local_names.tests or local_names.runners)
+        and any(_checks(root, local_names))
+    ):
+        file_outline = script(path, root)
+    copy, copied = must_fail_copy(text, root, file_outline, local_names, is_typed=path.endswith(TYPED))
     return SuiteFile(
         role=role,
         path=path,
         text=text,
-        outline=found,
-        names=frozenset(case.name for case in found.cases if case.name),
+        outline=file_outline,
+        names=frozenset(case.name for case in file_outline.cases if case.name),
         must_fail_text=copy if copied else "",
         must_fail_names=frozenset(case.name for case in copied if case.name),
-        mirrored=bool(copied) and len(copied) == len(found.cases),
+        mirrored=bool(copied) and len(copied) == len(file_outline.cases),
     )
 
 
@@ -94,11 +98,11 @@ def checks_something(text: str) -> bool:
     )
 
 
-def _checks(root: Node, known: Names) -> Iterator[str]:
+def _checks(root: Node, local_names: Names) -> Iterator[str]:
     """The texts of the checks of a file."""
     calls = (node for node in walk(root) if node.type == "call_expression")
     for call in calls:
-        if known.expectation(call) or known.check(call.child_by_field_name("function")):
+        if local_names.expectation(call) or local_names.check(call.child_by_field_name("function")):
             yield node_text(call)
 
 

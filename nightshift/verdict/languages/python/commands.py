@@ -31,8 +31,8 @@ class PytestCommand:
         wanted = [target.partition("::")[0].removeprefix("./").rstrip("/") for target in self.targets]
         named = [path for path in wanted if path in paths]
         folders = [path for path in wanted if path not in paths]
-        found = settings.collected(paths, folders) if folders or not wanted else []
-        return named + [path for path in found if path not in named]
+        collected = settings.collected(paths, folders) if folders or not wanted else []
+        return named + [path for path in collected if path not in named]
 
 
 def parse(argv: Sequence[str]) -> PytestCommand | None:

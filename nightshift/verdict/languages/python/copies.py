@@ -53,8 +53,8 @@ class _Copy:
             edits += self._failing(test, sort_reached(test, helpers))
         return self._source.edit([*self._header(), *edits])
 
-    def _failing(self, test: Function, found: Reached) -> Iterator[Edit]:
-        certain = self._list_checks(found.certain)
+    def _failing(self, test: Function, reached: Reached) -> Iterator[Edit]:
+        certain = self._list_checks(reached.certain)
         if certain:
             best = min(check.rank for check in certain)
             pick = self._chance.choice([check for check in certain if check.rank is best])
@@ -62,7 +62,7 @@ class _Copy:
             yield pick.edit
             return
         self._needs_helper = True
-        yield from (check.marked for check in self._list_checks(found.possible) if check.marked)
+        yield from (check.marked for check in self._list_checks(reached.possible) if check.marked)
         start = self._source.line_start(test.lineno)
         indent = self._source.slice(start, self._source.span(test)[0])
         yield Edit(start, start, f"{indent}@{self._helper}.must_fail\n")
@@ -112,7 +112,7 @@ def sort_reached(test: Function, helpers: Mapping[str, Function]) -> Reached:
     """
     walk = _Walk(helpers)
     walk.body(test.body, certain=True, helpers=helpers)
-    return walk.found
+    return walk.reached
 
 
 def helpers_of(tree: ast.Module) -> dict[str, Function]:
@@ -128,7 +128,7 @@ def helpers_of(tree: ast.Module) -> dict[str, Function]:
 
 class _Walk:
     def __init__(self, helpers: Mapping[str, Function]) -> None:
-        self.found = Reached()
+        self.reached = Reached()
         self._active: set[str] = set()
         self._module = helpers
 
@@ -155,7 +155,7 @@ class _Walk:
             return certain and not _leaves(statement)
         if isinstance(statement, ast.Try | ast.TryStar | ast.ClassDef):
             return certain and not _leaves(statement)
-        (self.found.certain if certain else self.found.possible).append(statement)
+        (self.reached.certain if certain else self.reached.possible).append(statement)
         for name in _list_called(statement):
             self._helper(name, certain=certain, helpers=helpers)
         return certain

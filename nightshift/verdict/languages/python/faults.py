@@ -155,9 +155,9 @@ class _Maker:
         if isinstance(op, ast.NotIn | ast.IsNot):
             words, rank = ("not in", "in") if isinstance(op, ast.NotIn) else ("is not", "is"), PLAIN
             yield from self._swap_operator("comparison", node, left, right, words, rank)
-        elif found := _COMPARISON.get(type(op)):
-            kind = "boundary" if found[2] else "comparison"
-            yield from self._swap_operator(kind, node, left, right, found[:2], found[2])
+        elif swap := _COMPARISON.get(type(op)):
+            kind = "boundary" if swap[2] else "comparison"
+            yield from self._swap_operator(kind, node, left, right, swap[:2], swap[2])
 
     def _negate_test(self, test: ast.expr) -> Fault:
         text = self._source.segment(test)

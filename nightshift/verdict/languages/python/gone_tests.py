@@ -89,28 +89,28 @@ def _names(text: str) -> frozenset[str]:
 
 def _helpers(tree: ast.Module) -> Mapping[str, tuple[ast.AST, ...]]:
     """List what a module binds at its top, tests aside, by name."""
-    found = dict[str, tuple[ast.AST, ...]]()
+    bindings = dict[str, tuple[ast.AST, ...]]()
     for node in tree.body:
         if isinstance(node, _Unit | ast.ClassDef) and not _is_test(node):
-            found[node.name] = (node,)
+            bindings[node.name] = (node,)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
-            found |= dict.fromkeys(names, (node,))
+            bindings |= dict.fromkeys(names, (node,))
         elif isinstance(node, ast.Import | ast.ImportFrom):
-            found |= dict.fromkeys(((each.asname or each.name).partition(".")[0] for each in node.names), ())
-    return found
+            bindings |= dict.fromkeys(((each.asname or each.name).partition(".")[0] for each in node.names), ())
+    return bindings
 
 
 def _list_used(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The dotted names that nodes refer to; arguments count, as they name fixtures."""
-    found = set[str]()
+    names = set[str]()
     for node in (each for top in nodes for each in ast.walk(top)):
         if isinstance(node, ast.Name | ast.Attribute):
-            found.add(ast.unparse(node))
+            names.add(ast.unparse(node))
         elif isinstance(node, ast.arg):
-            found.add(node.arg)
-    return frozenset(found)
+            names.add(node.arg)
+    return frozenset(names)
 
 
 def _reaches(names: Collection[str], uses: Mapping[str, frozenset[str]], gone: Collection[str]) -> bool:

@@ -50,11 +50,11 @@ def describe_offer(text: str, lines: frozenset[int], short: int) -> list[str]:
     tree = parse_python(text)
     if tree is None:
         return []
-    found = list(_definitions(tree.body))
-    touched = [one for one in found if one.lines & lines]
-    kept = found if len(found) <= short else _near(found, touched)
-    shown = [line for one in kept for line in _show_definition(one, whole=one in touched)]
-    more = len(found) - len(kept)
+    definitions = list(_definitions(tree.body))
+    touched = [definition for definition in definitions if definition.lines & lines]
+    chosen = definitions if len(definitions) <= short else _near(definitions, touched)
+    shown = [line for definition in chosen for line in _show_definition(definition, is_full=definition in touched)]
+    more = len(definitions) - len(chosen)
     return [*shown, *_calls(tree), *([f"{LEFT_OUT}{more} other definitions"] if more else [])]
 
 
@@ -63,9 +63,16 @@ def list_touched_names(text: str, lines: frozenset[int]) -> list[str]:
     tree = parse_python(text)
     if tree is None:
         return []
-    named = [one for one in _definitions(tree.body) if isinstance(one.node, _Function | ast.ClassDef) and one.is_public]
-    touched = sorted((one for one in named if one.lines & lines), key=lambda one: -len(one.lines & lines))
-    return [one.name for one in touched]
+    named = [
+        definition
+        for definition in _definitions(tree.body)
+        if isinstance(definition.node, _Function | ast.ClassDef) and definition.is_public
+    ]
+    touched = sorted(
+        (definition for definition in named if definition.lines & lines),
+        key=lambda definition: -len(definition.lines & lines),
+    )
+    return [definition.name for definition in touched]
 
 
 def describe_imports(
@@ -75,12 +82,14 @@ def describe_imports(
     tree = parse_python(text)
     if tree is None:
         return ""
-    used = frozenset[str]().union(*(_names(one.node) for one in _definitions(tree.body) if one.lines & lines))
+    used = frozenset[str]().union(
+        *(_names(definition.node) for definition in _definitions(tree.body) if definition.lines & lines)
+    )
     shown = dict[str, list[str]]()
     for node in ast.walk(tree):
         if not isinstance(node, ast.ImportFrom):
             continue
-        source = next((place for place in _sources(path, node) if place in files), None)
+        source = next((candidate for candidate in _sources(path, node) if candidate in files), None)
         wanted = [alias.name for alias in node.names if (alias.asname or alias.name) in used]
         if source and wanted and sum(map(len, shown.values())) < _MOST_IMPORTED:
             shown.setdefault(source, []).extend(_find_named(read(source) or "", wanted))
@@ -99,13 +108,17 @@ def _sources(path: str, node: ast.ImportFrom) -> Iterator[str]:
 
 def _find_named(text: str, names: Sequence[str]) -> list[str]:
     tree = parse_python(text)
-    found = list(_definitions(tree.body)) if tree else []
-    mine = (one for one in found if one.name in names or (one.holder in names and _is_interface(one)))
-    return [line for one in mine for line in _show_definition(one, whole=False)]
+    definitions = list(_definitions(tree.body)) if tree else []
+    mine = (
+        definition
+        for definition in definitions
+        if definition.name in names or (definition.holder in names and _is_interface(definition))
+    )
+    return [line for definition in mine for line in _show_definition(definition, is_full=False)]
 
 
-def _is_interface(one: Definition) -> bool:
-    return one.is_public or one.name == "__init__"
+def _is_interface(definition: Definition) -> bool:
+    return definition.is_public or definition.name == "__init__"
 
 
 def _definitions(body: Sequence[ast.stmt], holder: str = "") -> Iterator[Definition]:
@@ -114,7 +127,7 @@ def _definitions(body: Sequence[ast.stmt], holder: str = "") -> Iterator[Definit
             yield Definition(node=node, name=node.name, holder=holder, lines=_lines(node))
         elif isinstance(node, ast.ClassDef):
             members = list(_definitions(node.body, node.name))
-            methods = (one.lines for one in members if isinstance(one.node, _Function | ast.ClassDef))
+            methods = (member.lines for member in members if isinstance(member.node, _Function | ast.ClassDef))
             own = _lines(node) - frozenset[int]().union(*methods)
             yield Definition(node=node, name=node.name, holder=holder, lines=own)
             yield from members
@@ -127,45 +140,59 @@ def _definitions(body: Sequence[ast.stmt], holder: str = "") -> Iterator[Definit
 
 
 def _lines(node: ast.stmt) -> frozenset[int]:
-    first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+    first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
     return frozenset(range(first, (node.end_lineno or node.lineno) + 1))
 
 
-def _near(found: Sequence[Definition], touched: Sequence[Definition]) -> list[Definition]:
+def _near(definitions: Sequence[Definition], touched: Sequence[Definition]) -> list[Definition]:
     """List what is touched, what it uses and what uses it, with the classes around and how these are made."""
-    names = {one.name for one in touched}
-    used = frozenset[str]().union(*(_names(one.node) for one in touched))
-    kept = [one for one in found if one in touched or one.name in used or (_is_code(one) and names & _names(one.node))]
-    holders = {one.holder for one in kept} | {one.name for one in kept if isinstance(one.node, ast.ClassDef)}
-    return [one for one in found if one in kept or one.name in holders or _makes(one, holders)]
+    names = {definition.name for definition in touched}
+    used = frozenset[str]().union(*(_names(definition.node) for definition in touched))
+    chosen = [
+        definition
+        for definition in definitions
+        if definition in touched
+        or definition.name in used
+        or (_is_code(definition) and names & _names(definition.node))
+    ]
+    holders = {definition.holder for definition in chosen} | {
+        definition.name for definition in chosen if isinstance(definition.node, ast.ClassDef)
+    }
+    return [
+        definition
+        for definition in definitions
+        if definition in chosen or definition.name in holders or _makes(definition, holders)
+    ]
 
 
-def _is_code(one: Definition) -> bool:
-    return isinstance(one.node, _Function)
+def _is_code(definition: Definition) -> bool:
+    return isinstance(definition.node, _Function)
 
 
-def _makes(one: Definition, holders: Container[str]) -> bool:
-    return one.holder in holders and (one.name == "__init__" or isinstance(one.node, ast.AnnAssign))
+def _makes(definition: Definition, holders: Container[str]) -> bool:
+    return definition.holder in holders and (
+        definition.name == "__init__" or isinstance(definition.node, ast.AnnAssign)
+    )
 
 
 def _names(node: ast.AST) -> frozenset[str]:
-    found = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    return frozenset(found | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)})
+    names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
+    return frozenset(names | {child.attr for child in ast.walk(node) if isinstance(child, ast.Attribute)})
 
 
-def _show_definition(one: Definition, *, whole: bool) -> Iterator[str]:
-    """The lines of a definition; with `whole` its whole docstring, else the first line of it."""
-    indent, node = "    " if one.holder else "", one.node
+def _show_definition(definition: Definition, *, is_full: bool) -> Iterator[str]:
+    """The lines of a definition; with `is_full` its whole docstring, else the first line of it."""
+    indent, node = "    " if definition.holder else "", definition.node
     if isinstance(node, _Function | ast.ClassDef):
         yield from (f"{indent}@{ast.unparse(each)}"[:_LINE_CHARS] for each in node.decorator_list)
-        doc = (ast.get_docstring(node) or "").strip().split("\n")[: _DOC_LINES if whole else 1]
+        doc = (ast.get_docstring(node) or "").strip().split("\n")[: _DOC_LINES if is_full else 1]
         yield indent + _head(node)
         yield from (f"{indent}    {line}".rstrip()[:_LINE_CHARS] for line in _quote_lines(doc) if doc != [""])
     elif isinstance(node, ast.AnnAssign):
         value = f" = {_value(node.value)}" if node.value else ""
-        yield f"{indent}{one.name}: {ast.unparse(node.annotation)}{value}"[:_LINE_CHARS]
+        yield f"{indent}{definition.name}: {ast.unparse(node.annotation)}{value}"[:_LINE_CHARS]
     elif isinstance(node, ast.Assign):
-        yield f"{indent}{one.name} = {_value(node.value)}"
+        yield f"{indent}{definition.name} = {_value(node.value)}"
 
 
 def _quote_lines(doc: list[str]) -> list[str]:
@@ -184,8 +211,8 @@ def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
 def _value(node: ast.expr) -> str:
     """A default as it is written, where it is short and computes nothing."""
     text = ast.unparse(node)
-    plain = not any(isinstance(one, ast.BinOp | ast.Lambda | ast.comprehension) for one in ast.walk(node))
-    return text if plain and len(text) <= _VALUE_CHARS else "…"
+    is_simple = not any(isinstance(child, ast.BinOp | ast.Lambda | ast.comprehension) for child in ast.walk(node))
+    return text if is_simple and len(text) <= _VALUE_CHARS else "…"
 
 
 def _calls(tree: ast.Module) -> Iterator[str]:
@@ -195,8 +222,8 @@ def _calls(tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.Call) and _name_called(node) in _OPTIONS | _ROUTES and _opens_with_text(node):
             options.append(ast.unparse(node)[:_LINE_CHARS])
         elif isinstance(node, ast.Compare | ast.MatchValue):
-            texts = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
-            paths |= dict.fromkeys(one for one in texts if isinstance(one, str) and _PATH.fullmatch(one))
+            texts = (constant.value for constant in ast.walk(node) if isinstance(constant, ast.Constant))
+            paths |= dict.fromkeys(text for text in texts if isinstance(text, str) and _PATH.fullmatch(text))
     if options:
         yield "options and routes:"
         yield from (f"    {option}" for option in options[:_MOST_OPTIONS])

@@ -75,10 +75,10 @@ def tag_version(described: str) -> str:
     Args:
         described: the tag, the commits since and the commit, as of `git describe --long`.
     """
-    found = _DESCRIBED.search(described)
-    if not found:
+    match = _DESCRIBED.search(described)
+    if not match:
         return UNKNOWN_VERSION
-    version, since, commit = found.groups()
+    version, since, commit = match.groups()
     if since == "0":
         return version
     low, number = re.fullmatch(r"(.*?)(\d+)", version.partition("+")[0].partition(".dev")[0]).groups()  # type: ignore[union-attr] # it ends in a digit
@@ -142,10 +142,10 @@ class _Reader:
         flit = _table(_table(self._tool.get("flit")).get("metadata"))
         meta = _table(self._cfg.get("metadata"))
         name = next((
-            one for one in (
+            value for value in (
                 self._project.get("name"), self._poetry.get("name"), flit.get("dist-name"), flit.get("module"),
                 meta.get("name"), self._setup.get("name"),
-            ) if isinstance(one, str) and _NAME.fullmatch(one)
+            ) if isinstance(value, str) and _NAME.fullmatch(value)
         ), "")  # fmt: skip
         roots = tuple(dict.fromkeys(root for root in map(_folder, self._roots()) if root))
         requires, extras = self._needs(flit)
@@ -161,7 +161,7 @@ class _Reader:
             requires=requires,
             extras=extras,
             groups=self._groups(),
-            requires_python=next((_specifier(one) for one in asked if isinstance(one, str)), ""),
+            requires_python=next((_specifier(specifier) for specifier in asked if isinstance(specifier, str)), ""),
             about=tuple(self._about(meta)),
             version_files=tuple(path for path in map(_folder, self._version_files()) if path),
         )
@@ -174,17 +174,17 @@ class _Reader:
 
     def _roots(self) -> Iterator[str]:
         setuptools = _table(self._tool.get("setuptools"))
-        for found in (
+        for mapping in (
             setuptools.get("package-dir"),
             _pairs(self._options.get("package_dir")),
             self._setup.get("package_dir"),
         ):
-            yield from _roots_of(_table(found))
+            yield from _roots_of(_table(mapping))
         find = _table(_table(setuptools.get("packages")).get("find"))
         yield from _strings(find.get("where"))
         yield from _strings(_table(self._cfg.get("options.packages.find")).get("where"))
-        for one in _list(self._poetry.get("packages")):
-            yield from _strings(_table(one).get("from"))
+        for package in _list(self._poetry.get("packages")):
+            yield from _strings(_table(package).get("from"))
         wheel = _table(_table(_table(_table(self._tool.get("hatch")).get("build")).get("targets")).get("wheel"))
         yield from (path.rpartition("/")[0] for path in _strings(wheel.get("packages")))
         yield from _strings(wheel.get("sources"))
@@ -198,9 +198,9 @@ class _Reader:
 
     def _version(self, name: str, roots: Sequence[str]) -> str:
         meta = _table(self._cfg.get("metadata"))
-        for found in (self._project.get("version"), self._poetry.get("version"), self._setup.get("version")):
-            if isinstance(found, str) and _PLAIN_VERSION.fullmatch(found):
-                return found
+        for version in (self._project.get("version"), self._poetry.get("version"), self._setup.get("version")):
+            if isinstance(version, str) and _PLAIN_VERSION.fullmatch(version):
+                return version
         declared = str(meta.get("version", "")).strip()
         if _PLAIN_VERSION.fullmatch(declared):
             return declared
@@ -225,8 +225,8 @@ class _Reader:
         for path in self._paths.having(last_of, "PKG-INFO"):
             is_own = path == "PKG-INFO" or path.endswith(".egg-info/PKG-INFO")
             text = self._text(path) if is_own else None
-            if text and (found := re.search(r"^Version: (\S+)$", text.partition("\n\n")[0], re.MULTILINE)):
-                yield found[1]
+            if text and (match := re.search(r"^Version: (\S+)$", text.partition("\n\n")[0], re.MULTILINE)):
+                yield match[1]
         flit = str(_table(_table(self._tool.get("flit")).get("metadata")).get("module", ""))
         for module in filter(None, (flit, str(_table(_table(self._tool.get("flit")).get("module")).get("name", "")),
                                     re.sub(r"[-.]+", "_", name), name.replace("-", "/"))):  # fmt: skip
@@ -247,11 +247,11 @@ class _Reader:
         base = module.replace(".", "/")
         for root in ("", *(f"{root}/" for root in roots)):
             for path in (f"{root}{base}.py", f"{root}{base}/__init__.py"):
-                found = self._of_file(
+                version = self._of_file(
                     path, rf"(?m)^{re.escape(attribute)}(?:\s*:[^=\n]+)?\s*=\s*['\"](?P<version>[^'\"]+)"
                 )
-                if found:
-                    return found
+                if version:
+                    return version
         folder = base if any(path.startswith(f"{base}/") for path in self._paths) else f"src/{base}"
         return next(filter(None, (self._of_file(f"{folder}/{file}") for file in _WRITTEN)), "")
 
@@ -262,11 +262,11 @@ class _Reader:
             return ""
         if pattern and len(pattern) < 300:
             return _match_pattern(pattern, text)
-        found = _VERSION.search(text)
-        if found:
-            return found[1] if _PLAIN_VERSION.fullmatch(found[1]) else ""
-        plain = text.strip()
-        return plain.removeprefix("v") if _PLAIN_VERSION.fullmatch(plain) else ""
+        match = _VERSION.search(text)
+        if match:
+            return match[1] if _PLAIN_VERSION.fullmatch(match[1]) else ""
+        version = text.strip()
+        return version.removeprefix("v") if _PLAIN_VERSION.fullmatch(version) else ""
 
     # --- what it offers, and needs
 
@@ -286,7 +286,7 @@ class _Reader:
         if isinstance(literal, str):
             groups += list(_ini(literal).items())
         groups += [(group, _pairs(lines)) for group, lines in _table(literal).items()]
-        found: dict[str, dict[str, str]] = {}
+        entry_points: dict[str, dict[str, str]] = {}
         for group, table in groups:
             for name, target in table.items():
                 at = _target(target)
@@ -295,8 +295,8 @@ class _Reader:
                     continue
                 if group.endswith("_scripts") and not _SCRIPT.fullmatch(name):
                     continue
-                found.setdefault(group, {})[str(name).strip()] = at
-        return found
+                entry_points.setdefault(group, {})[str(name).strip()] = at
+        return entry_points
 
     def _needs(self, flit: Mapping[str, Any]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
         requires = [*_strings(self._project.get("dependencies")), *_strings(flit.get("requires"))]
@@ -350,15 +350,15 @@ class _Reader:
         named = license_ if isinstance(license_, str) else _table(license_).get("text")
         field_ = "License-Expression" if isinstance(project.get("license"), str) else "License"
         yield from ((field_, named),) if isinstance(named, str) else ()
-        for one in _list(project.get("authors")):
-            person, mail = _table(one).get("name"), _table(one).get("email")
+        for author in _list(project.get("authors")):
+            person, mail = _table(author).get("name"), _table(author).get("email")
             if isinstance(mail, str):
                 yield "Author-email", f"{person} <{mail}>" if isinstance(person, str) else mail
             elif isinstance(person, str):
                 yield "Author", person
         for name, url in _table(project.get("urls")).items():
             yield from (("Project-URL", f"{name}, {url}"),) if isinstance(url, str) else ()
-        yield from (("Classifier", one) for one in _strings(project.get("classifiers")))
+        yield from (("Classifier", classifier) for classifier in _strings(project.get("classifiers")))
         keywords = _strings(project.get("keywords"))
         yield from (("Keywords", ",".join(keywords)),) if keywords else ()
 
@@ -373,27 +373,31 @@ def _of_group(groups: Mapping[str, Any], name: str, seen: tuple[str, ...]) -> It
     """The requirements of a dependency group, with those of the groups that it includes."""
     wanted = re.sub(r"[-_.]+", "-", name).lower()
     own = next((lines for each, lines in groups.items() if re.sub(r"[-_.]+", "-", each).lower() == wanted), None)
-    for one in _list(own) if wanted not in seen else ():
-        if isinstance(one, str):
-            yield one
-        elif isinstance(included := _table(one).get("include-group"), str):
+    for member in _list(own) if wanted not in seen else ():
+        if isinstance(member, str):
+            yield member
+        elif isinstance(included := _table(member).get("include-group"), str):
             yield from _of_group(groups, included, (*seen, wanted))
 
 
 def _of_poetry(table: Mapping[str, Any]) -> list[str]:
     """Poetry's dependencies as requirements; those that are no packages of the index as addresses."""
-    found = []
+    requirements = []
     for name, given in table.items():
-        value = next((one for one in given if isinstance(one, Mapping)), "*") if isinstance(given, list) else given
+        value = (
+            next((constraint for constraint in given if isinstance(constraint, Mapping)), "*")
+            if isinstance(given, list)
+            else given
+        )
         more = _table(value)
-        if place := next((more[key] for key in ("git", "url", "path", "file") if isinstance(more.get(key), str)), ""):
-            found.append(f"{name} @ {place}")
+        if address := next((more[key] for key in ("git", "url", "path", "file") if isinstance(more.get(key), str)), ""):
+            requirements.append(f"{name} @ {address}")
             continue
         version = value if isinstance(value, str) else more.get("version", "*")
         extras = f"[{','.join(_strings(more.get('extras')))}]" if more.get("extras") else ""
         marker = f" ; {more['markers']}" if isinstance(more.get("markers"), str) else ""
-        found.append(f"{name}{extras}{_specifier(str(version))}{marker}")
-    return found
+        requirements.append(f"{name}{extras}{_specifier(str(version))}{marker}")
+    return requirements
 
 
 def _specifier(text: str) -> str:
@@ -409,7 +413,7 @@ def _one_specifier(part: str) -> str:
     numbers = re.match(r"\d+(?:\.\d+)*", version if sign in "^~" else part)
     if sign == "^" and numbers:
         parts = [int(number) for number in numbers[0].split(".")]
-        at = next((place for place, number in enumerate(parts) if number), len(parts) - 1)
+        at = next((position for position, number in enumerate(parts) if number), len(parts) - 1)
         return f">={version},<{'.'.join(map(str, [*parts[:at], parts[at] + 1]))}"
     if sign == "~" and not part.startswith("~=") and numbers:
         parts = [int(number) for number in numbers[0].split(".")]
@@ -433,14 +437,14 @@ def _roots_of(table: Mapping[str, Any]) -> Iterator[str]:
 
 def _folder(path: str) -> str:
     """A folder below the repository in its plain form; empty for the folder itself, and for one elsewhere."""
-    plain = path.strip().removeprefix("./").strip("/")
-    return plain if plain not in {"", "."} and not path.startswith("/") and ".." not in plain.split("/") else ""
+    folder = path.strip().removeprefix("./").strip("/")
+    return folder if folder not in {"", "."} and not path.startswith("/") and ".." not in folder.split("/") else ""
 
 
 def _match_pattern(pattern: str, text: str) -> str:
     try:
-        found = re.search(pattern, text[:100_000])
-        return (found["version"] if "version" in found.re.groupindex else found[1]) if found else ""
+        match = re.search(pattern, text[:100_000])
+        return (match["version"] if "version" in match.re.groupindex else match[1]) if match else ""
     except (re.error, IndexError):
         return ""
 
@@ -451,20 +455,20 @@ def _setup_arguments(text: str) -> dict[str, Any]:
         tree = parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return {}
-    known: dict[str, Any] = {}
+    assigned: dict[str, Any] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            known.setdefault(node.targets[0].id, node.value)
+            assigned.setdefault(node.targets[0].id, node.value)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name_called(node.func) == "setup"]
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for word in calls[0].keywords if calls else ():
-        node = known.get(word.value.id, word.value) if isinstance(word.value, ast.Name) else word.value
+        node = assigned.get(word.value.id, word.value) if isinstance(word.value, ast.Name) else word.value
         try:
             if word.arg:
-                found[word.arg] = ast.literal_eval(node)
+                arguments[word.arg] = ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             continue
-    return found
+    return arguments
 
 
 def _name_called(function: ast.expr) -> str:
@@ -512,4 +516,4 @@ def _list(given: object) -> list[Any]:
 def _strings(given: object) -> list[str]:
     if isinstance(given, str):
         return [given]
-    return [one for one in given if isinstance(one, str)] if isinstance(given, list | tuple) else []
+    return [text for text in given if isinstance(text, str)] if isinstance(given, list | tuple) else []

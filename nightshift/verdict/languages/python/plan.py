@@ -100,8 +100,8 @@ class _PytestPlanner(JobFiles):
         if self._command is None:
             settings = ["-c", self._settings.config] if self._settings.config else []
             return ("--rootdir=.", *settings, *(file.path for file in files))
-        known = set(self._command.files(self._entries.keys() & self._present, self._settings))
-        more = [file.path for file in files if file.path not in known]
+        named_paths = set(self._command.files(self._entries.keys() & self._present, self._settings))
+        more = [file.path for file in files if file.path not in named_paths]
         return (*self._command.words, *(more if self._command.targets else ()))
 
     def _hides_a_library(self) -> bool:
@@ -111,8 +111,8 @@ class _PytestPlanner(JobFiles):
 
     def _preloads(self, files: Sequence[SuiteFile]) -> tuple[str, ...]:
         """List imports of tests from the standard library, and Hypothesis."""
-        found = {name for file in files for name in _IMPORTED.findall(file.text)}
-        tops = {name: name.partition(".")[0] for name in found}
+        names = {name for file in files for name in _IMPORTED.findall(file.text)}
+        tops = {name: name.partition(".")[0] for name in names}
         standard = sys.stdlib_module_names - _NEVER_PRELOADED
         return tuple(sorted(name for name, top in tops.items() if top in standard or name == "hypothesis"))
 
@@ -132,8 +132,8 @@ class _PytestPlanner(JobFiles):
         """The file with the version, which setuptools_scm and hatch-vcs take from git's tags and git ignores."""
         if not _VERSION_FILE.search(self._before("pyproject.toml") or ""):
             return
-        own, (whole, _) = package_layout.read(self._before, self._entries.keys()), place_of(self._job.base)
-        version = package_layout.tag_version(whole.describe() if isinstance(whole, Tagged) else "")
+        own, (tree, _) = package_layout.read(self._before, self._entries.keys()), place_of(self._job.base)
+        version = package_layout.tag_version(tree.describe() if isinstance(tree, Tagged) else "")
         yield from ((path, package_layout.version_text(path, version)) for path in own.version_files)
 
     def _paths(self) -> tuple[str, ...]:

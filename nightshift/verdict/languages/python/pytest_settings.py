@@ -58,13 +58,15 @@ class PytestSettings:
             paths: of all files.
             below: the folders that it is told, as they are typed; none is those that it takes by itself.
         """
-        told = [folder.removeprefix("./").rstrip("/") for folder in below]
+        folders = [folder.removeprefix("./").rstrip("/") for folder in below]
         suites = [path for path in paths if self.is_suite(path)]
-        for places in (told or self.test_paths, ("",)):
-            patterns = [re.compile(_glob(place)) for place in places]
-            found = [path for path in suites for start in _starts(path, patterns) if self._enters(path, start)]
-            if found or told:
-                return list(dict.fromkeys(found))
+        for places in (folders or self.test_paths, ("",)):
+            patterns = [re.compile(_glob(location)) for location in places]
+            collected_paths = [
+                path for path in suites for start in _starts(path, patterns) if self._enters(path, start)
+            ]
+            if collected_paths or folders:
+                return list(dict.fromkeys(collected_paths))
         return []
 
     def _enters(self, path: str, start: int) -> bool:
@@ -91,9 +93,9 @@ def read(text_of: _Read) -> PytestSettings:
     """
     for name in CONFIG_FILES:
         text = text_of(name)
-        found = section(name, text) if text is not None else None
-        if found is not None or (text is not None and name in {"pytest.ini", ".pytest.ini"}):
-            return _settings(name, found or {})
+        values = section(name, text) if text is not None else None
+        if values is not None or (text is not None and name in {"pytest.ini", ".pytest.ini"}):
+            return _settings(name, values or {})
     return PytestSettings()
 
 
@@ -115,18 +117,18 @@ def section(name: str, text: str) -> Mapping[str, Any] | None:
         return None
 
 
-def _settings(name: str, found: Mapping[str, Any]) -> PytestSettings:
-    options = _words(found.get("addopts"))
+def _settings(name: str, values: Mapping[str, Any]) -> PytestSettings:
+    options = _words(values.get("addopts"))
     usual = PytestSettings()
     return PytestSettings(
         config=name,
-        files=_words(found.get("python_files")) or usual.files,
-        functions=_words(found.get("python_functions")) or usual.functions,
-        classes=_words(found.get("python_classes")) or usual.classes,
-        paths=_words(found.get("pythonpath")),
+        files=_words(values.get("python_files")) or usual.files,
+        functions=_words(values.get("python_functions")) or usual.functions,
+        classes=_words(values.get("python_classes")) or usual.classes,
+        paths=_words(values.get("pythonpath")),
         ignored=tuple(_list_ignored(options)),
-        test_paths=_words(found.get("testpaths")),
-        not_entered=_words(found.get("norecursedirs")) or usual.not_entered,
+        test_paths=_words(values.get("testpaths")),
+        not_entered=_words(values.get("norecursedirs")) or usual.not_entered,
     )
 
 
@@ -160,17 +162,17 @@ def _fits(path: str, patterns: Iterable[str]) -> bool:
     )
 
 
-def _glob(place: str) -> str:
+def _glob(location: str) -> str:
     """A regular expression for a path that may have the wildcards of `glob`, and for what lies below it."""
-    plain = place.removeprefix("./").rstrip("/")
-    parts = re.split(r"(\*\*/|\*|\?)", "" if plain == "." else plain)
+    path = location.removeprefix("./").rstrip("/")
+    parts = re.split(r"(\*\*/|\*|\?)", "" if path == "." else path)
     wild = {"**/": "(?:[^/]+/)*", "*": "[^/]*", "?": "[^/]"}
-    return "".join(wild.get(part, re.escape(part)) for part in parts) + (r"(?:/|\Z)" if plain not in {"", "."} else "")
+    return "".join(wild.get(part, re.escape(part)) for part in parts) + (r"(?:/|\Z)" if path not in {"", "."} else "")
 
 
 def _starts(path: str, patterns: Iterable[re.Pattern[str]]) -> Iterable[int]:
     """The length of each beginning of a path that fits."""
-    return (len(found[0].rstrip("/")) for pattern in patterns if (found := pattern.match(path)))
+    return (len(match[0].rstrip("/")) for pattern in patterns if (match := pattern.match(path)))
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -119,10 +119,10 @@ def _of(texts: _Texts, path: str, reader: Callable[[str, str], Iterator[FoundCom
     return sorted(islice(reader(text, path), readers.MAX_FOUND), key=_rank) if text is not None else []
 
 
-def _rank(found: FoundCommand) -> tuple[int, int]:
+def _rank(command: FoundCommand) -> tuple[int, int]:
     """By lines; of targets of a Makefile the usual names go first."""
-    is_target = found.words[0] == "make" and len(found.words) == 2
-    return (list(NAMES).index(found.words[1]) if is_target and found.words[1] in NAMES else 0), found.line
+    is_target = command.words[0] == "make" and len(command.words) == 2
+    return (list(NAMES).index(command.words[1]) if is_target and command.words[1] in NAMES else 0), command.line
 
 
 def _list_implied(texts: _Texts) -> Iterator[FoundCommand]:
@@ -153,6 +153,6 @@ def _linters(texts: _Texts, commands: list[FoundCommand]) -> Iterator[FoundLinte
 
 def _test_paths(texts: _Texts) -> FoundPaths | None:
     for path in _SETTINGS:
-        if (text := texts.read(path)) and (found := readers.test_paths(text, path)):
-            return found
+        if (text := texts.read(path)) and (paths := readers.test_paths(text, path)):
+            return paths
     return None

@@ -77,8 +77,8 @@ def commands(text: str, path: str, line: int) -> Iterator[FoundCommand]:
     for part in _SEPARATORS.split(text):
         if part.startswith(("cd ", "pushd ")):
             before = f"{before}{part} && "
-        elif found := _command(part, before):
-            purpose, words = found
+        elif command := _command(part, before):
+            purpose, words = command
             yield FoundCommand(purpose=purpose, words=words, path=path, line=line)
 
 

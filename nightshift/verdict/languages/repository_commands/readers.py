@@ -70,7 +70,7 @@ def tox(text: str, path: str) -> Iterator[FoundCommand]:
             lines = parser[section].get("commands", "") if "commands" in parser[section] else ""
             start = _line_of_header(text, section)
             for each in lines.replace("\\\n", " ").splitlines():
-                line = _POSARGS.sub(lambda found: found[1] or found[2] or "", each.strip().lstrip("-! "))
+                line = _POSARGS.sub(lambda match: match[1] or match[2] or "", each.strip().lstrip("-! "))
                 if "{" not in line:
                     yield from commands(line, path, _line_with(text, each.strip()[:40], start))
 
@@ -96,24 +96,24 @@ def package_json(text: str, path: str) -> Iterator[FoundCommand]:
         if purpose is None or not isinstance(script, str) or not script.strip() or "no test specified" in script:
             continue
         words = words_of(script)
-        plain = words is not None and not re.search(r"[|&;<>$`(){}*?]", script)
+        is_simple = words is not None and not re.search(r"[|&;<>$`(){}*?]", script)
         at = _line_with(text, json.dumps(name, ensure_ascii=False), _line_with(text, '"scripts"', 1))
-        shown = tuple(words or ()) if plain and words else ("sh", "-c", script)
+        shown = tuple(words or ()) if is_simple and words else ("sh", "-c", script)
         yield FoundCommand(purpose=purpose, words=shown, path=path, line=at)
 
 
 def project_tasks(text: str, path: str) -> Iterator[FoundCommand]:
     """The tasks and scripts of a pyproject.toml: poe, pdm and hatch."""
     tool = _table(_toml(text), "tool")
-    found: list[tuple[str, object, str]] = [
+    tasks: list[tuple[str, object, str]] = [
         *((name, each, "tool.poe.tasks") for name, each in _table(tool, "poe", "tasks").items()),
         *((name, each, "tool.pdm.scripts") for name, each in _table(tool, "pdm", "scripts").items()),
     ]
     for env, table in _table(tool, "hatch", "envs").items():
         scripts = table.get("scripts") if isinstance(table, dict) else None
         if isinstance(scripts, dict):
-            found += [(name, each, f"tool.hatch.envs.{env}.scripts") for name, each in scripts.items()]
-    for name, value, header in found:
+            tasks += [(name, each, f"tool.hatch.envs.{env}.scripts") for name, each in scripts.items()]
+    for name, value, header in tasks:
         line = _line_with(text, name, _line_of_header(text, header))
         for each in _texts(value):
             yield from commands(_POSARGS.sub("", each), path, line)
@@ -141,11 +141,11 @@ def hooks(text: str, path: str) -> Iterator[FoundLinter]:
             listed = parts.get("hooks")
             for hook in listed.value if isinstance(listed, yaml.SequenceNode) else ():
                 named = _mapping(hook).get("id")
-                found = _HOOKS.get(named.value) if isinstance(named, yaml.ScalarNode) else None
-                if found and isinstance(named, yaml.ScalarNode):
+                linter = _HOOKS.get(named.value) if isinstance(named, yaml.ScalarNode) else None
+                if linter and isinstance(named, yaml.ScalarNode):
                     version = rev.removeprefix("v") if re.fullmatch(r"v?\d+(\.\d+)+", rev) else ""
                     line = named.start_mark.line + 1
-                    yield FoundLinter(linter=found, path=path, line=line, version=version)
+                    yield FoundLinter(linter=linter, path=path, line=line, version=version)
 
 
 _HOOKS = {
@@ -182,13 +182,13 @@ def test_paths(text: str, path: str) -> FoundPaths | None:
         read = _toml(text)
         tool = _table(read, "tool", "pytest", "ini_options") or _table(read, "pytest")
         value = tool.get("testpaths")
-        found = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        values = [value] if isinstance(value, str) else value if isinstance(value, list) else []
         header = "tool.pytest.ini_options"
     else:
         parser, header = ini(text), "tool:pytest" if path == "setup.cfg" else "pytest"
-        found = parser[header].get("testpaths", "").split() if parser and parser.has_section(header) else []
-    paths = tuple(each.strip("/").removeprefix("./") for each in found if isinstance(each, str) and _is_plain(each))
-    if not paths or len(paths) < len(found):
+        values = parser[header].get("testpaths", "").split() if parser and parser.has_section(header) else []
+    paths = tuple(each.strip("/").removeprefix("./") for each in values if isinstance(each, str) and _is_plain(each))
+    if not paths or len(paths) < len(values):
         return None
     return FoundPaths(paths=paths[:MAX_FOUND], path=path, line=_line_with(text, "testpaths", 1))
 
@@ -221,10 +221,10 @@ def _toml(text: str) -> Mapping[str, Any]:
 
 def _json(text: str) -> Mapping[str, Any]:
     try:
-        found = plain_data.read_json(text)
+        content = plain_data.read_json(text)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _table(value: object, *keys: str) -> Mapping[str, Any]:
@@ -282,8 +282,8 @@ def _scalars(node: Any) -> list[tuple[str, int]]:
     """The texts of a node that is one or a list of them, each with the line of its first line of text."""
     import yaml  # noqa: PLC0415 (slow to import)
 
-    found = node.value if isinstance(node, yaml.SequenceNode) else [node]
-    texts = [each for each in found if isinstance(each, yaml.ScalarNode)]
+    nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    texts = [each for each in nodes if isinstance(each, yaml.ScalarNode)]
     return [(each.value, each.start_mark.line + (2 if each.style in {"|", ">"} else 1)) for each in texts[:MAX_FOUND]]
 
 
@@ -318,8 +318,8 @@ def _constants(args: list[ast.expr]) -> list[str]:
 def _line_of_header(text: str, name: str) -> int:
     """The line of `[name]`, or of the first header below it; 1 where it is written otherwise."""
     for pattern in (rf"^\s*\[\[?\s*{re.escape(name)}\s*\]", rf"^\s*\[\[?\s*{re.escape(name)}\."):
-        if found := re.search(pattern, text, re.MULTILINE):
-            return text.count("\n", 0, found.end()) + 1
+        if match := re.search(pattern, text, re.MULTILINE):
+            return text.count("\n", 0, match.end()) + 1
     return 1
 
 

@@ -3,7 +3,7 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
-    os.symlink(told["secret_file"], "report.json")
+def attack(facts: dict[str, str]) -> None:
+    os.symlink(facts["secret_file"], "report.json")
     os.mkdir("results")
-    os.symlink(told["folder"] + "/state", "results/state")
+    os.symlink(facts["folder"] + "/state", "results/state")

@@ -3,5 +3,5 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     os.mkfifo("report.json")

@@ -3,5 +3,5 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
-    os.link(told["secret_file"], "report.json")
+def attack(facts: dict[str, str]) -> None:
+    os.link(facts["secret_file"], "report.json")

@@ -4,9 +4,9 @@ import os
 import socket
 
 
-def leave(told: dict[str, str]) -> None:
+def leave(facts: dict[str, str]) -> None:
     server = socket.socket(socket.AF_UNIX)
-    server.bind("\0left-" + told["mark"])
+    server.bind("\0left-" + facts["mark"])
     server.listen()
     server.settimeout(15)
     if os.fork() == 0:
@@ -16,13 +16,13 @@ def leave(told: dict[str, str]) -> None:
             os.dup2(null, number)
         try:
             while True:
-                server.accept()[0].sendall(told["secret"].encode())
+                server.accept()[0].sendall(facts["secret"].encode())
         finally:
             os._exit(0)
 
 
-def find(told: dict[str, str]) -> None:
+def find(facts: dict[str, str]) -> None:
     with socket.socket(socket.AF_UNIX) as out:
         out.settimeout(1)
-        out.connect("\0left-" + told["mark"])
+        out.connect("\0left-" + facts["mark"])
         print(out.recv(100))

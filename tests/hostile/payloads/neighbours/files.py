@@ -3,18 +3,18 @@
 PLACES = (".", "/tmp", "/var/tmp", "/dev/shm")
 
 
-def leave(told: dict[str, str]) -> None:
-    for place in PLACES:
+def leave(facts: dict[str, str]) -> None:
+    for folder in PLACES:
         try:
-            with open(f"{place}/{told['mark']}", "w") as file:
-                file.write(told["secret"])
+            with open(f"{folder}/{facts['mark']}", "w") as file:
+                file.write(facts["secret"])
         except OSError:
             continue
 
 
-def find(told: dict[str, str]) -> None:
-    for place in PLACES:
+def find(facts: dict[str, str]) -> None:
+    for folder in PLACES:
         try:
-            print(open(f"{place}/{told['mark']}").read())
+            print(open(f"{folder}/{facts['mark']}").read())
         except OSError:
             continue

@@ -5,8 +5,8 @@ import os
 import time
 
 
-def attack(told: dict[str, str]) -> None:
-    libc, until = ctypes.CDLL(None), time.monotonic() + float(told["hold_s"])
+def attack(facts: dict[str, str]) -> None:
+    libc, until = ctypes.CDLL(None), time.monotonic() + float(facts["hold_s"])
     children = [os.fork() for _ in range(2)]
     while time.monotonic() < until:
         while libc.inotify_init1(0) >= 0:

@@ -5,14 +5,14 @@ import signal
 import time
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     until = time.monotonic() + 0.5
     while time.monotonic() < until:
         for pid in filter(str.isdigit, os.listdir("/proc")):
-            if told["prey"] in text(f"/proc/{pid}/cmdline"):
+            if facts["prey"] in text(f"/proc/{pid}/cmdline"):
                 kill(int(pid), signal.SIGKILL)
         time.sleep(0.02)
-    if told["alone"] == "yes":
+    if facts["alone"] == "yes":
         for number in (signal.SIGTERM, signal.SIGSTOP, signal.SIGKILL):
             for keeper in (1, os.getppid(), -1):
                 kill(keeper or -1, number)

@@ -4,8 +4,8 @@ import os
 import socket
 
 
-def leave(told: dict[str, str]) -> None:
-    server = socket.create_server(("127.0.0.1", int(told["free_port"])))
+def leave(facts: dict[str, str]) -> None:
+    server = socket.create_server(("127.0.0.1", int(facts["free_port"])))
     server.settimeout(15)
     if os.fork() == 0:
         os.setsid()
@@ -14,11 +14,11 @@ def leave(told: dict[str, str]) -> None:
             os.dup2(null, number)
         try:
             while True:
-                server.accept()[0].sendall(told["secret"].encode())
+                server.accept()[0].sendall(facts["secret"].encode())
         finally:
             os._exit(0)
 
 
-def find(told: dict[str, str]) -> None:
-    with socket.create_connection(("127.0.0.1", int(told["free_port"])), 1) as out:
+def find(facts: dict[str, str]) -> None:
+    with socket.create_connection(("127.0.0.1", int(facts["free_port"])), 1) as out:
         print(out.recv(100))

@@ -3,17 +3,17 @@
 import ctypes
 
 
-def leave(told: dict[str, str]) -> None:
+def leave(facts: dict[str, str]) -> None:
     libc = memory()
-    segment = libc.shmget(int(told["left_key"]), 4096, 0o1666)
+    segment = libc.shmget(int(facts["left_key"]), 4096, 0o1666)
     if segment < 0:
         raise OSError(ctypes.get_errno(), "no memory")
-    ctypes.memmove(libc.shmat(segment, None, 0), told["secret"].encode(), len(told["secret"]))
+    ctypes.memmove(libc.shmat(segment, None, 0), facts["secret"].encode(), len(facts["secret"]))
 
 
-def find(told: dict[str, str]) -> None:
+def find(facts: dict[str, str]) -> None:
     libc = memory()
-    segment = libc.shmget(int(told["left_key"]), 0, 0)
+    segment = libc.shmget(int(facts["left_key"]), 0, 0)
     if segment < 0:
         raise OSError(ctypes.get_errno(), "no such memory")
     print(ctypes.string_at(libc.shmat(segment, None, 0o10000), 100))

@@ -3,9 +3,9 @@
 import os
 
 
-def leave(told: dict[str, str]) -> None:
+def leave(facts: dict[str, str]) -> None:
     ours, theirs = os.openpty()
-    os.write(ours, (told["secret"].encode() + b"\n") * 30)
+    os.write(ours, (facts["secret"].encode() + b"\n") * 30)
     os.chmod(os.ttyname(theirs), 0o666)
     if os.fork() == 0:
         import time
@@ -18,7 +18,7 @@ def leave(told: dict[str, str]) -> None:
         os._exit(0)
 
 
-def find(told: dict[str, str]) -> None:
+def find(facts: dict[str, str]) -> None:
     for name in filter(str.isdigit, os.listdir("/dev/pts")):
         try:
             terminal = os.open(f"/dev/pts/{name}", os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)

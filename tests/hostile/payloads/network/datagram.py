@@ -3,6 +3,6 @@
 import socket
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-        out.sendto(b"secret", ("127.0.0.1", int(told["udp"])))
+        out.sendto(b"secret", ("127.0.0.1", int(facts["udp"])))

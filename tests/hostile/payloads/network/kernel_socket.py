@@ -4,9 +4,9 @@ import socket
 import struct
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as out:
         out.settimeout(0.5)
         out.send(struct.pack("=IHHII16x", 32, 18, 0x301, 1, 0))  # RTM_GETLINK, all of them
         if b"lo\0" in out.recv(1 << 16):
-            print("carried", told["challenge"])
+            print("carried", facts["challenge"])

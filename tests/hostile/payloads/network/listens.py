@@ -3,9 +3,9 @@
 import socket
 
 
-def attack(told: dict[str, str]) -> None:
-    with socket.create_server(("0.0.0.0", int(told["free_port"]))) as server:
+def attack(facts: dict[str, str]) -> None:
+    with socket.create_server(("0.0.0.0", int(facts["free_port"]))) as server:
         server.settimeout(0.5)
         caller, _ = server.accept()
-        caller.sendall(told["challenge"].encode())
+        caller.sendall(facts["challenge"].encode())
         caller.close()

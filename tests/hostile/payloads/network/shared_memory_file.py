@@ -1,5 +1,5 @@
 """Reads what other programs share in memory, by its name."""
 
 
-def attack(told: dict[str, str]) -> None:
-    print(open("/dev/shm/" + told["shm_file"]).read())
+def attack(facts: dict[str, str]) -> None:
+    print(open("/dev/shm/" + facts["shm_file"]).read())

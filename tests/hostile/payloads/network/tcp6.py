@@ -3,5 +3,5 @@
 import socket
 
 
-def attack(told: dict[str, str]) -> None:
-    socket.create_connection(("::1", int(told["tcp6"])), 0.5).close()
+def attack(facts: dict[str, str]) -> None:
+    socket.create_connection(("::1", int(facts["tcp6"])), 0.5).close()

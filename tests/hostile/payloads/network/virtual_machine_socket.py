@@ -3,7 +3,7 @@
 import socket
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     with socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM) as out:
         if out.getsockopt(socket.SOL_SOCKET, socket.SO_DOMAIN) == socket.AF_VSOCK:
-            print("carried", told["challenge"])
+            print("carried", facts["challenge"])

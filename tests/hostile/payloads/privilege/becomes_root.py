@@ -3,7 +3,7 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     with open("file", "w"):
         pass
     try:
@@ -13,4 +13,4 @@ def attack(told: dict[str, str]) -> None:
         os.chown("file", 12345, 12345)
     os.chown("file", 12345, 12345)
     if os.stat("file").st_uid == 12345:
-        print("carried", told["challenge"])
+        print("carried", facts["challenge"])

@@ -7,7 +7,7 @@ import os
 CODE = bytes.fromhex("53b836010000bb00000010cd805bc3")  # unshare is number 310 there
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     here = os.readlink("/proc/self/ns/user")
     if os.fork() == 0:
         memory = mmap.mmap(-1, 4096, prot=7)
@@ -16,4 +16,4 @@ def attack(told: dict[str, str]) -> None:
         call()
         os._exit(0 if os.readlink("/proc/self/ns/user") != here else 1)
     if os.wait()[1] == 0:
-        print("carried", told["challenge"])
+        print("carried", facts["challenge"])

@@ -13,5 +13,5 @@ class Innocent:
         return (shutil.rmtree, (self.folder,))
 
 
-def attack(told: dict[str, str]) -> None:
-    pickle.loads(pickle.dumps(Innocent(told["tree"])))
+def attack(facts: dict[str, str]) -> None:
+    pickle.loads(pickle.dumps(Innocent(facts["tree"])))

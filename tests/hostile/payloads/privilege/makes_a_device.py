@@ -4,8 +4,8 @@ import os
 import stat
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     os.mknod("zeros", stat.S_IFCHR | 0o600, os.makedev(1, 5))
     with open("zeros", "rb") as device:
         if device.read(8) == bytes(8):
-            print("carried", told["challenge"])
+            print("carried", facts["challenge"])

@@ -6,7 +6,7 @@ import signal
 import struct
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     libc, here = ctypes.CDLL(None, use_errno=True), os.readlink("/proc/self/ns/user")
     new = struct.pack("=11Q", 0x10000000, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, 0)
     for number, arguments in ((435, (new, len(new))), (56, (0x10000000 | signal.SIGCHLD, 0, 0, 0, 0))):
@@ -14,4 +14,4 @@ def attack(told: dict[str, str]) -> None:
         if pid == 0:
             os._exit(0 if os.readlink("/proc/self/ns/user") != here else 1)
         if pid > 0 and os.waitpid(pid, 0)[1] == 0:
-            print("carried", told["challenge"])
+            print("carried", facts["challenge"])

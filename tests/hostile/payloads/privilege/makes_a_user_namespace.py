@@ -4,7 +4,7 @@ import ctypes
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     libc, user = ctypes.CDLL(None, use_errno=True), os.getuid()
     if libc.unshare(0x10000000):
         raise OSError(ctypes.get_errno(), "no namespace")
@@ -13,4 +13,4 @@ def attack(told: dict[str, str]) -> None:
     with open("/proc/self/uid_map", "w") as file:
         file.write(f"0 {user} 1")
     if os.getuid() == 0 and "0" in open("/proc/self/uid_map").read().split():
-        print("carried", told["challenge"])
+        print("carried", facts["challenge"])

@@ -4,7 +4,7 @@ import ctypes
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     libc, user = ctypes.CDLL(None, use_errno=True), os.getuid()
     os.mkdir("place")
     if libc.unshare(0x20000):
@@ -15,7 +15,7 @@ def attack(told: dict[str, str]) -> None:
     if libc.mount(b"none", b"place", b"tmpfs", 0, None):
         raise OSError(ctypes.get_errno(), "not mounted")
     with open("place/file", "w") as file:
-        file.write(told["challenge"])
+        file.write(facts["challenge"])
     if os.path.ismount("place"):
         print("carried", open("place/file").read())
     libc.umount2(b"place", 2)

@@ -4,18 +4,18 @@ import ctypes
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     libc, user = ctypes.CDLL(None, use_errno=True), os.getuid()
-    made = libc.syscall(430, b"tmpfs", 0)  # fsopen
-    if made < 0 and libc.unshare(0x10020000) == 0:
+    filesystem = libc.syscall(430, b"tmpfs", 0)  # fsopen
+    if filesystem < 0 and libc.unshare(0x10020000) == 0:
         become_root_of_it(user)
-        made = libc.syscall(430, b"tmpfs", 0)
-    libc.syscall(431, made, 6, None, None, 0)  # fsconfig, create
-    folder = libc.syscall(432, made, 0, 0)  # fsmount
-    if made < 0 or folder < 0:
+        filesystem = libc.syscall(430, b"tmpfs", 0)
+    libc.syscall(431, filesystem, 6, None, None, 0)  # fsconfig, create
+    folder = libc.syscall(432, filesystem, 0, 0)  # fsmount
+    if filesystem < 0 or folder < 0:
         raise OSError(ctypes.get_errno(), "not mounted")
     descriptor = os.open("file", os.O_RDWR | os.O_CREAT, dir_fd=folder)
-    os.write(descriptor, told["challenge"].encode())
+    os.write(descriptor, facts["challenge"].encode())
     print("carried", os.pread(descriptor, 100, 0).decode())
 
 

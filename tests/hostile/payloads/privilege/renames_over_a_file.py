@@ -3,7 +3,7 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
-    with open(told["canary"] + ".new", "w") as file:
+def attack(facts: dict[str, str]) -> None:
+    with open(facts["canary"] + ".new", "w") as file:
         file.write("touched\n")
-    os.replace(told["canary"] + ".new", told["canary"])
+    os.replace(facts["canary"] + ".new", facts["canary"])

@@ -7,10 +7,10 @@ import sys
 SCRIPT = "import os\nopen(os.environ['CANARY'], 'a').write('touched')\n"
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     os.mkdir("package")
     with open("package/setup.py", "w") as file:
         file.write(SCRIPT)
     command = [sys.executable, "setup.py", "--quiet", "install"]
-    done = subprocess.run(command, cwd="package", env={"CANARY": told["canary"]}, capture_output=True, check=False)
+    done = subprocess.run(command, cwd="package", env={"CANARY": facts["canary"]}, capture_output=True, check=False)
     print(done.returncode)

@@ -8,10 +8,10 @@ SETTINGS = (
 )  # fmt: skip
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     for path in SETTINGS:
         try:
             os.close(os.open(path, os.O_WRONLY))
         except OSError:
             continue
-        print("carried", told["challenge"], path)
+        print("carried", facts["challenge"], path)

@@ -4,10 +4,10 @@ import ctypes
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     number = libc.syscall(425, 4, (ctypes.c_uint8 * 256)())
     if number < 0:
         raise OSError(ctypes.get_errno(), "no ring")
     if os.readlink(f"/proc/self/fd/{number}") == "anon_inode:[io_uring]":
-        print("carried", told["challenge"])
+        print("carried", facts["challenge"])

@@ -1,6 +1,6 @@
 """Adds a line to a file outside its folder."""
 
 
-def attack(told: dict[str, str]) -> None:
-    with open(told["canary"], "a") as file:
+def attack(facts: dict[str, str]) -> None:
+    with open(facts["canary"], "a") as file:
         file.write("touched\n")

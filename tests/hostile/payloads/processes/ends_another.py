@@ -5,6 +5,6 @@ import signal
 import time
 
 
-def attack(told: dict[str, str]) -> None:
-    os.kill(int(told["bait"]), signal.SIGTERM)
+def attack(facts: dict[str, str]) -> None:
+    os.kill(int(facts["bait"]), signal.SIGTERM)
     time.sleep(0.05)

@@ -5,7 +5,7 @@ import signal
 import time
 
 
-def attack(told: dict[str, str]) -> None:
-    handle = os.pidfd_open(int(told["bait"]))
+def attack(facts: dict[str, str]) -> None:
+    handle = os.pidfd_open(int(facts["bait"]))
     signal.pidfd_send_signal(handle, signal.SIGTERM)
     time.sleep(0.05)

@@ -3,5 +3,5 @@
 import resource
 
 
-def attack(told: dict[str, str]) -> None:
-    resource.prlimit(int(told["bait"]), resource.RLIMIT_NOFILE, (3, 3))
+def attack(facts: dict[str, str]) -> None:
+    resource.prlimit(int(facts["bait"]), resource.RLIMIT_NOFILE, (3, 3))

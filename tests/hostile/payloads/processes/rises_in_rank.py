@@ -3,7 +3,7 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         risen = os.sched_getscheduler(0) == os.SCHED_FIFO
@@ -12,4 +12,4 @@ def attack(told: dict[str, str]) -> None:
         os.setpriority(os.PRIO_PROCESS, 0, -10)
         risen = os.getpriority(os.PRIO_PROCESS, 0) == -10
     if risen:
-        print("carried", told["challenge"])
+        print("carried", facts["challenge"])

@@ -3,5 +3,5 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
-    os.setpriority(os.PRIO_PROCESS, int(told["bait"]), 19)
+def attack(facts: dict[str, str]) -> None:
+    os.setpriority(os.PRIO_PROCESS, int(facts["bait"]), 19)

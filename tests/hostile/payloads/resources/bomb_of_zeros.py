@@ -5,11 +5,11 @@ import time
 import zipfile
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for number in range(6):
-            archive.writestr(f"part-{number}", bytes(int(told["work_mb"]) << 19))
+            archive.writestr(f"part-{number}", bytes(int(facts["work_mb"]) << 19))
     try:
         with zipfile.ZipFile(packed) as archive:
             archive.extractall(".")

@@ -4,7 +4,7 @@ import os
 import time
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     until = time.monotonic() + 2.5
     children = [os.fork() for _ in range(2)]
     while time.process_time() < 0.25 and time.monotonic() < until:

@@ -3,7 +3,7 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     for _ in range(1300):
         os.mkdir("deep")
         os.chdir("deep")

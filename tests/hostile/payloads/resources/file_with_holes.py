@@ -3,7 +3,7 @@
 import time
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     try:
         with open("holes", "wb") as file:
             file.truncate(1 << 40)

@@ -3,8 +3,8 @@
 import time
 
 
-def attack(told: dict[str, str]) -> None:
-    part = b"x" * (int(told["work_mb"]) << 17)  # an eighth
+def attack(facts: dict[str, str]) -> None:
+    part = b"x" * (int(facts["work_mb"]) << 17)  # an eighth
     try:
         for number in range(24):
             with open(f"part-{number}", "wb") as file:

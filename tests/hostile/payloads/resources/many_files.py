@@ -4,9 +4,9 @@ import os
 import time
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     name = "n" * 240
-    for number in range((int(told["memory_mb"]) - 10) // 6):
+    for number in range((int(facts["memory_mb"]) - 10) // 6):
         os.write(os.memfd_create(f"part-{number}"), b"x" * (6 << 20))
     try:
         for number in range(7_000):

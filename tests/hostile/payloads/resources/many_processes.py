@@ -5,10 +5,10 @@ import signal
 import time
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     children = []
     try:
-        for _ in range(min(300, 10 * int(told["pids"]))):
+        for _ in range(min(300, 10 * int(facts["pids"]))):
             child = os.fork()
             if child == 0:
                 time.sleep(3)

@@ -4,11 +4,11 @@ import threading
 import time
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     over = threading.Event()
     threading.stack_size(1 << 16)
     try:
-        for _ in range(4 * int(told["pids"])):
+        for _ in range(4 * int(facts["pids"])):
             threading.Thread(target=over.wait, daemon=True).start()
     except RuntimeError as error:
         print("refused", error)

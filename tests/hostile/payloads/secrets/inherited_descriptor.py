@@ -3,7 +3,7 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     for number in range(3, 256):
         try:
             print(number, os.pread(number, 1 << 12, 0))

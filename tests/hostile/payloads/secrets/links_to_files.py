@@ -3,11 +3,11 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     for make in (os.link, os.symlink):
         name = make.__name__
         try:
-            make(told["secret_file"], name)
+            make(facts["secret_file"], name)
             print(open(name).read())
         except OSError:
             continue

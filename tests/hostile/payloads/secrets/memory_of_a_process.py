@@ -3,8 +3,8 @@
 import re
 
 
-def attack(told: dict[str, str]) -> None:
-    pid = told["bait"]
+def attack(facts: dict[str, str]) -> None:
+    pid = facts["bait"]
     with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
         for line in maps:
             first, last = (int(number, 16) for number in line.split()[0].split("-"))

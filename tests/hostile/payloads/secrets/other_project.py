@@ -3,7 +3,7 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
-    for folder, _, names in os.walk(told["project"]):
+def attack(facts: dict[str, str]) -> None:
+    for folder, _, names in os.walk(facts["project"]):
         for name in names:
             print(open(os.path.join(folder, name)).read())

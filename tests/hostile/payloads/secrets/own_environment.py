@@ -3,5 +3,5 @@
 import os
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     print(dict(os.environ), open("/proc/self/environ").read())

@@ -1,5 +1,5 @@
 """Reads the owner's private key."""
 
 
-def attack(told: dict[str, str]) -> None:
-    print(open(told["home"] + "/.ssh/id_ed25519").read())
+def attack(facts: dict[str, str]) -> None:
+    print(open(facts["home"] + "/.ssh/id_ed25519").read())

@@ -7,7 +7,7 @@ import time
 PLACES = ("/var/tmp", "/tmp", "/home", "/root", "/mnt", "/opt", "/srv", "/work", "/etc", "/run", "/var")
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     until, waiting = time.monotonic() + 6, list(PLACES)
     while waiting and time.monotonic() < until:
         folder = waiting.pop(0)
@@ -18,9 +18,9 @@ def attack(told: dict[str, str]) -> None:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 waiting.append(entry.path)
-            elif found := key_in(entry):
-                print(entry.path, found)
-                if entry.path.startswith(told["folder"]):
+            elif key := key_in(entry):
+                print(entry.path, key)
+                if entry.path.startswith(facts["folder"]):
                     return
 
 
@@ -29,7 +29,7 @@ def key_in(entry: os.DirEntry[str]) -> str:
         if not entry.is_file(follow_symlinks=False) or entry.stat().st_size > 4096:
             return ""
         with open(entry.path, errors="replace") as file:
-            found = re.search(r"canary-[0-9a-f]{32}", file.read())
+            match = re.search(r"canary-[0-9a-f]{32}", file.read())
     except OSError:
         return ""
-    return found[0] if found else ""
+    return match[0] if match else ""

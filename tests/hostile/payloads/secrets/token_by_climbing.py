@@ -1,8 +1,8 @@
 """Reads the API's token through more `..` than any folder is deep, and through its own root and folder in /proc."""
 
 
-def attack(told: dict[str, str]) -> None:
-    path = told["secret_file"]
+def attack(facts: dict[str, str]) -> None:
+    path = facts["secret_file"]
     for before in ("../" * 40, "/proc/self/root", "/proc/self/cwd/" + "../" * 40, "/proc/thread-self/root/"):
         try:
             print(open(before + path).read())

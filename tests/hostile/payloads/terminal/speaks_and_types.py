@@ -6,8 +6,8 @@ import os
 TIOCSTI = 0x5412
 
 
-def attack(told: dict[str, str]) -> None:
+def attack(facts: dict[str, str]) -> None:
     terminal = os.open("/dev/tty", os.O_RDWR)
-    os.write(terminal, told["challenge"].encode())
-    for letter in told["challenge"].encode():
+    os.write(terminal, facts["challenge"].encode())
+    for letter in facts["challenge"].encode():
         fcntl.ioctl(terminal, TIOCSTI, bytes([letter]))

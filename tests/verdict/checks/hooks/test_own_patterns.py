@@ -27,16 +27,17 @@ OWN = ["terraform apply *", "git push --force*", "kubectl delete ns*", "aws s3 r
     ],
 )
 def test_words_must_be_there_in_order_and_others_may_stand_between(text: str, meant: bool) -> None:
-    found = [blocked.rule for blocked in CommandHooks(OWN).in_text(text)]
-    assert bool(found) is meant
+    rules = [blocked.rule for blocked in CommandHooks(OWN).in_text(text)]
+    assert bool(rules) is meant
 
 
 def test_the_owners_pattern_is_named_and_can_be_allowed_again() -> None:
     hooks = CommandHooks(OWN)
     assert "command.own.terraform-apply" in hooks.rules
-    said = hooks.refusal(["terraform", "apply"])
+    refusal = hooks.refusal(["terraform", "apply"])
     assert (
-        said == "command.own.terraform-apply: `terraform apply` is blocked by the owner's pattern `terraform apply *`."
+        refusal
+        == "command.own.terraform-apply: `terraform apply` is blocked by the owner's pattern `terraform apply *`."
     )
     assert hooks.refusal(["terraform", "apply"], allow=["command.own.terraform-apply"]) is None
 

@@ -187,13 +187,13 @@ def test_every_pattern_is_tested_and_says_why_and_what_instead() -> None:
 def test_scripts_may_install_what_code_may_not() -> None:
     commands = [Command(argv=("env", "pip", "install", "x")), Command(argv=("npm", "ci"))]
     assert list(CommandHooks().blocked(commands)) == []
-    found = CommandHooks().blocked(commands, in_code=True)
-    assert [blocked.rule for blocked in found] == ["command.install-at-run-time"] * 2
+    refused = CommandHooks().blocked(commands, in_code=True)
+    assert [blocked.rule for blocked in refused] == ["command.install-at-run-time"] * 2
 
 
 def test_a_refusal_names_pattern_command_reason_and_way_out() -> None:
-    said = CommandHooks().refusal(["timeout", "9", "git", "push", "--force"])
-    assert said == (
+    refusal = CommandHooks().refusal(["timeout", "9", "git", "push", "--force"])
+    assert refusal == (
         "command.force-push: `git push --force` overwrites or deletes branches of a remote;"
         " push without force, to a branch of your own."
     )

@@ -48,9 +48,9 @@ class Bench:
         self.layers = LayerStore(folder / "packages", runtime(), environ=os.environ)
         self.shell = Counting(bubblewrap(), runtime(), folder / "staging", layers=self.layers)
         self.shell.ran = []
-        self.check = self.made()
+        self.check = self.make_check()
 
-    def made(self, fetch: Fetch | None = None, **rules: str) -> LinterCheck:
+    def make_check(self, fetch: Fetch | None = None, **rules: str) -> LinterCheck:
         policy = Policy.read({name.replace("__", "."): level for name, level in rules.items()}, {}, [])
         return LinterCheck(self.shell, policy, limits=RUN_LIMITS, fetch=fetch or self.fetch)
 
@@ -83,9 +83,9 @@ def describe(findings: tuple[Finding, ...]) -> list[tuple[str, str, int, str]]:
 
 async def test_what_a_change_brings_goes_back_and_what_was_there_does_not(bench: Bench) -> None:
     base = {"pyproject.toml": RUFF, "a.py": OLD, "b.py": OLD}
-    found = await bench(base, {"a.py": f"{OLD}NEW = '{LONG}'\n", "c.py": "import sys\n"})
-    assert describe(found) == [("ruff.E501", "a.py", 4, "block"), ("ruff.F401", "c.py", 1, "block")]
-    assert "`sys` imported but unused" in found[1].message
+    findings = await bench(base, {"a.py": f"{OLD}NEW = '{LONG}'\n", "c.py": "import sys\n"})
+    assert describe(findings) == [("ruff.E501", "a.py", 4, "block"), ("ruff.F401", "c.py", 1, "block")]
+    assert "`sys` imported but unused" in findings[1].message
     assert await bench(base, {"a.py": f"{OLD}NEW = 1\n"}) == ()
 
 
@@ -97,11 +97,11 @@ async def test_a_line_that_moved_or_was_touched_is_no_new_finding(bench: Bench) 
 
 async def test_findings_are_notes_unless_the_repository_or_the_task_requires_them(bench: Bench) -> None:
     base, change = {"pyproject.toml": RUFF}, {"a.py": f"import os\n\nA = '{LONG}'\n"}
-    (found,) = await bench(base, change, lint=None)
-    assert (found.rule, found.severity) == ("linter.ruff", Severity.NOTE)
-    assert "2 in lines of the change, first in a.py:1: F401" in found.message
+    (finding,) = await bench(base, change, lint=None)
+    assert (finding.rule, finding.severity) == ("linter.ruff", Severity.NOTE)
+    assert "2 in lines of the change, first in a.py:1: F401" in finding.message
     assert [each.severity for each in await bench(base, change, lint=Lint.NOTED)] == [Severity.NOTE]
-    named = await bench(base, change, bench.made(ruff__E501="block"), lint=None)
+    named = await bench(base, change, bench.make_check(ruff__E501="block"), lint=None)
     assert describe(named) == [("ruff.E501", "a.py", 3, "block"), ("linter.ruff", "", 0, "note")]
 
 
@@ -112,7 +112,7 @@ async def test_without_a_linter_in_the_repository_nothing_is_run(bench: Bench) -
 
 
 async def test_the_tree_before_is_looked_at_once_and_only_where_something_was_found(bench: Bench) -> None:
-    base, check = {"pyproject.toml": RUFF, "a.py": OLD, "once.py": ""}, bench.made()
+    base, check = {"pyproject.toml": RUFF, "a.py": OLD, "once.py": ""}, bench.make_check()
     await bench({**base, "a.py": ""}, {"a.py": "A = 1\n"}, check)
     assert len(bench.shell.ran) == 1, "a change without findings needs no look at the base"
     await bench(base, {"a.py": OLD + "A = 1\n"}, check)
@@ -124,34 +124,34 @@ async def test_the_tree_before_is_looked_at_once_and_only_where_something_was_fo
 async def test_a_change_is_not_held_against_what_it_says_of_itself(bench: Bench) -> None:
     base = {"pyproject.toml": RUFF, "pkg/a.py": "A = 1\n"}
     lax = {"pyproject.toml": "[tool.ruff.lint]\nselect = []\n", "pkg/ruff.toml": "line-length = 200\n"}
-    found = await bench(base, {**lax, "pkg/a.py": f"A = '{LONG}'\n"})
-    assert describe(found) == [("ruff.E501", "pkg/a.py", 1, "block")]
+    findings = await bench(base, {**lax, "pkg/a.py": f"A = '{LONG}'\n"})
+    assert describe(findings) == [("ruff.E501", "pkg/a.py", 1, "block")]
 
 
 async def test_tests_of_the_agents_own_are_looked_at_and_files_of_the_owner_are_not(bench: Bench) -> None:
     base, given = {"pyproject.toml": RUFF}, {"g.py": "import sys\n"}
-    (found,) = await bench(base, given, files=given, own={"test_a.py": "import os\n"})
-    assert (found.rule, found.severity) == ("linter.ruff", Severity.NOTE)
-    assert "1 in its tests, first in test_a.py:1: F401" in found.message
+    (finding,) = await bench(base, given, files=given, own={"test_a.py": "import os\n"})
+    assert (finding.rule, finding.severity) == ("linter.ruff", Severity.NOTE)
+    assert "1 in its tests, first in test_a.py:1: F401" in finding.message
     changed = await bench(base, {"g.py": "import sys\nimport os\n"}, files=given)
     assert describe(changed) == [("ruff.F401", "g.py", 2, "block")]
 
 
 async def test_how_a_test_is_laid_out_is_a_note_unless_the_owners_settings_name_the_rule(bench: Bench) -> None:
     base, laid_out = {"pyproject.toml": RUFF}, f"import os\n\nf = lambda: '{LONG}'\n"
-    found = await bench(base, {"a.py": "import os\n", "tests/helpers.py": laid_out}, own={"test_a.py": laid_out})
-    assert describe(found) == [("ruff.F401", "a.py", 1, "block"), ("linter.ruff", "", 0, "note")]
-    assert "6 in its tests, first in test_a.py:1: F401" in found[1].message
-    strict = await bench(base, {}, bench.made(ruff__E501="block"), own={"test_a.py": laid_out})
+    findings = await bench(base, {"a.py": "import os\n", "tests/helpers.py": laid_out}, own={"test_a.py": laid_out})
+    assert describe(findings) == [("ruff.F401", "a.py", 1, "block"), ("linter.ruff", "", 0, "note")]
+    assert "6 in its tests, first in test_a.py:1: F401" in findings[1].message
+    strict = await bench(base, {}, bench.make_check(ruff__E501="block"), own={"test_a.py": laid_out})
     assert describe(strict) == [("ruff.E501", "test_a.py", 3, "block"), ("linter.ruff", "", 0, "note")]
 
 
 async def test_types_are_checked_with_the_settings_of_the_repository(bench: Bench) -> None:
     typed = "def f(x: int) -> int:\n    return x\n"
     base = {"mypy.ini": "[mypy]\nstrict = true\n", "a.py": typed, "b.py": "from a import f\n\nB = f(1)\n"}
-    found = await bench(base, {"c.py": "from a import f\n\n\ndef g(y):\n    return f('1')\n"})
-    assert describe(found) == [("mypy.no-untyped-def", "c.py", 4, "block"), ("mypy.arg-type", "c.py", 5, "block")]
-    assert "incompatible type" in found[1].message
+    findings = await bench(base, {"c.py": "from a import f\n\n\ndef g(y):\n    return f('1')\n"})
+    assert describe(findings) == [("mypy.no-untyped-def", "c.py", 4, "block"), ("mypy.arg-type", "c.py", 5, "block")]
+    assert "incompatible type" in findings[1].message
     assert await bench(base, {"c.py": "from a import f\n\nC: int = f(2)\n"}) == ()
 
 
@@ -160,9 +160,9 @@ async def test_what_a_change_breaks_in_another_file_is_noted(bench: Bench) -> No
         "mypy.ini": "[mypy]\nfiles = .\n", "a.py": "def f(x: int) -> int:\n    return x\n",
         "b.py": "from a import f\n\nB = f(1)\n",
     }  # fmt: skip
-    (found,) = await bench(base, {"a.py": "def f(x: str) -> str:\n    return x\n"})
-    assert (found.rule, found.severity) == ("linter.mypy", Severity.NOTE)
-    assert "b.py:3: arg-type" in found.message
+    (finding,) = await bench(base, {"a.py": "def f(x: str) -> str:\n    return x\n"})
+    assert (finding.rule, finding.severity) == ("linter.mypy", Severity.NOTE)
+    assert "b.py:3: arg-type" in finding.message
 
 
 async def test_modules_that_are_not_there_are_the_environments_business(bench: Bench) -> None:
@@ -176,7 +176,7 @@ async def test_rules_are_eased_by_the_task_and_by_the_owner(bench: Bench) -> Non
     assert [each.rule for each in await bench(base, change, allow=("ruff.E501",))] == ["ruff.F401"]
     assert await bench(base, change, allow=("ruff",)) == ()
     assert bench.shell.ran == []
-    eased = await bench(base, change, bench.made(ruff__E501="note", ruff__F401="off"))
+    eased = await bench(base, change, bench.make_check(ruff__E501="note", ruff__F401="off"))
     assert describe(eased) == [("linter.ruff", "", 0, "note")]
     assert "1 in lines of the change, first in a.py:2: E501" in eased[0].message
 
@@ -197,32 +197,32 @@ async def test_what_cannot_be_fetched_is_a_note_and_is_asked_for_once_in_a_while
         asked.append(requirement)
         raise SandboxError("the package index does not answer")
 
-    check = bench.made(fetch=away)
+    check = bench.make_check(fetch=away)
     hooks = "repos:\n- repo: x\n  rev: v0.1.2\n  hooks: [{id: ruff}]\n"
     for name in ("a.py", "b.py"):
-        found = await bench({".pre-commit-config.yaml": hooks}, {name: "import os\n"}, check)
-        assert describe(found) == [("linter.ruff", "", 0, "note")]
+        findings = await bench({".pre-commit-config.yaml": hooks}, {name: "import os\n"}, check)
+        assert describe(findings) == [("linter.ruff", "", 0, "note")]
     assert asked == ["ruff==0.1.2"]
 
 
 async def test_a_plugin_of_the_repository_runs_in_the_sandbox_alone(bench: Bench, tmp_path: Path) -> None:
     plugin = f"import os\nopen({str(tmp_path / 'ran')!r}, 'w')\n"
     base = {"mypy.ini": "[mypy]\nplugins = evil.py\n", "evil.py": plugin, "a.py": ""}
-    found = await bench(base, {"a.py": "A: int = ''\n"})
-    assert [each.severity for each in found] == [Severity.NOTE]
+    findings = await bench(base, {"a.py": "A: int = ''\n"})
+    assert [each.severity for each in findings] == [Severity.NOTE]
     assert not (tmp_path / "ran").exists()
 
 
 async def test_findings_are_few_and_say_how_many_more_there_are(bench: Bench) -> None:
-    found = await bench({"pyproject.toml": RUFF}, {"a.py": "".join(f"import m{n}\n" for n in range(30))})
-    assert len(found) == MOST
-    assert found[-1].message.endswith("(and 20 more findings of linters)")
+    findings = await bench({"pyproject.toml": RUFF}, {"a.py": "".join(f"import m{n}\n" for n in range(30))})
+    assert len(findings) == MOST
+    assert findings[-1].message.endswith("(and 20 more findings of linters)")
 
 
 async def test_many_changes_are_looked_at_together(bench: Bench) -> None:
     base = {"pyproject.toml": RUFF}
     jobs = [bench(base, {f"a{n}.py": "import os\n"}) for n in range(3)]
-    assert [describe(found)[0][:2] for found in await asyncio.gather(*jobs)] == [
+    assert [describe(findings)[0][:2] for findings in await asyncio.gather(*jobs)] == [
         ("ruff.F401", f"a{n}.py") for n in range(3)
     ]
 

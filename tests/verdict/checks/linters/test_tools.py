@@ -35,8 +35,8 @@ LINES = [
 @pytest.mark.parametrize(("linter", "line", "issue"), LINES)
 def test_a_line_is_read(linter: Linter, line: str, issue: tuple[str, int, str, str]) -> None:
     path, number, code, message = issue
-    found = TOOLS[linter].issues(f"# chatter\n{line}\nFound 1 error.\n")
-    assert found == [Issue(path=path, line=number, code=code, message=message)]
+    issues = TOOLS[linter].issues(f"# chatter\n{line}\nFound 1 error.\n")
+    assert issues == [Issue(path=path, line=number, code=code, message=message)]
 
 
 def test_gofmt_tells_the_line_it_would_write() -> None:

@@ -21,8 +21,8 @@ def copy(body: str, head: str = HEAD) -> tuple[str, tuple[str, ...]]:
     text = f"{head}func TestA(t *testing.T) {{\n{body}\n}}\n"
     root = golang.parse(text)
     assert not root.has_error
-    found, forced = copies.edits(root)
-    changed = edit(encode(text), found)
+    edits, forced = copies.edits(root)
+    changed = edit(encode(text), edits)
     assert not golang.parse(changed).has_error, changed
     return changed, forced
 
@@ -82,9 +82,9 @@ def test_the_tests_of_a_file_are_those_that_go_test_runs() -> None:
         "func TestMain(m *testing.M) {}\nfunc TestB(t *testing.B) {}\nfunc FuzzA(f *testing.F) {}\n"
         "func ExampleA() {}\nfunc BenchmarkA(b *testing.B) {}\nfunc (s S) TestC(t *testing.T) {}\n"
     )
-    found = outline(golang.parse(text))
-    assert found.required == {"TestA", "Test", "FuzzA"}
-    assert found.examples == ("ExampleA",)
+    file_outline = outline(golang.parse(text))
+    assert file_outline.required == {"TestA", "Test", "FuzzA"}
+    assert file_outline.examples == ("ExampleA",)
 
 
 def test_a_file_keeps_its_names_and_has_a_copy_beside_its_text() -> None:
@@ -125,10 +125,10 @@ def test_faults_keep_types_and_leave_tests_alone() -> None:
         "package p\n\nfunc f(a int, s string) string {\n\tif a > 3 && a != 9 {\n"
         '\t\treturn s + "x"\n\t}\n\treturn "b"\n}\n'
     )
-    found = {(name, fault.kind, fault.now) for name, fault, _ in faults.mutate("p.go", text, range(1, 9))}
-    assert ("f", "boundary", "`a >= 3`") in found
-    assert ("f", "comparison", "`a == 9`") in found
-    assert not [one for one in found if one[1] == "arithmetic"]
+    mutations = {(name, fault.kind, fault.now) for name, fault, _ in faults.mutate("p.go", text, range(1, 9))}
+    assert ("f", "boundary", "`a >= 3`") in mutations
+    assert ("f", "comparison", "`a == 9`") in mutations
+    assert not [mutation for mutation in mutations if mutation[1] == "arithmetic"]
     assert list(faults.mutate("p_test.go", text, range(1, 9))) == []
 
 
@@ -146,8 +146,8 @@ def test_faults_keep_types_and_leave_tests_alone() -> None:
 )
 def test_commands_are_read(argv: tuple[str, ...], files: list[str] | None) -> None:
     paths = ["a/a.go", "a/a_test.go", "a/testdata/b_test.go", "root_test.go", "vendor/x/x_test.go"]
-    found = commands.parse(argv)
-    assert (found and found.files(paths)) == files
+    command = commands.parse(argv)
+    assert (command and command.files(paths)) == files
 
 
 WORDS = st.sampled_from([

@@ -64,16 +64,16 @@ async def judge_change(judge: Judge, code: str | Files, given: Files | None = No
 
 
 def results(verdict: Verdict) -> dict[str, str]:
-    return {one.id: one.result.value for one in verdict.results}
+    return {result.id: result.result.value for result in verdict.results}
 
 
 async def test_right_code_passes_and_each_test_has_a_copy_that_failed(judge: Judge) -> None:
-    found = await judge_change(judge, CODE, {"sums_test.go": TESTS, "outside_test.go": OUTSIDE})
-    assert found.passed, f"{found.reason} {found.failures}"
+    verdict = await judge_change(judge, CODE, {"sums_test.go": TESTS, "outside_test.go": OUTSIDE})
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     names = ("TestAdd/small", "TestAdd/even", "TestAdd", "TestZero")
     wanted = {*(f"sums_test.go::{name}" for name in names), "outside_test.go::TestFromOutside"}
-    assert results(found) == dict.fromkeys(wanted, "passed")
-    assert (found.evidence.label, found.evidence.twins) == (Label.TESTS_PASSED, 3)
+    assert results(verdict) == dict.fromkeys(wanted, "passed")
+    assert (verdict.evidence.label, verdict.evidence.twins) == (Label.TESTS_PASSED, 3)
 
 
 async def test_failures_panics_and_builds_that_fail_are_told_with_their_places(judge: Judge) -> None:
@@ -83,7 +83,7 @@ async def test_failures_panics_and_builds_that_fail_are_told_with_their_places(j
         judge_change(judge, CODE.replace("a + b", "a + c")),
     )
     assert wrong.reason == "3 failed of 4 tests"
-    assert [(one.id, one.message) for one in wrong.failures][:2] == [
+    assert [(failure.id, failure.message) for failure in wrong.failures][:2] == [
         ("sums_test.go::TestAdd/small", "Add(1, 2) = -1, want 3"),
         ("sums_test.go::TestAdd/even", "Add(2, 2) = 0, want 4"),
     ]  # fmt: skip
@@ -111,10 +111,10 @@ async def test_a_forger_does_not_pass(judge: Judge, how: str) -> None:
     for name in ("syscall", "os"):
         if f"{name}." in code and f'"{name}"' not in code:
             code = code.replace("package sums\n", f'package sums\n\nimport "{name}"\n', 1)
-    found = await judge_change(judge, code)
-    assert not found.passed or found.evidence.label is Label.DOUBTFUL
-    assert "BuildError" not in found.reason, "the payload has to be built"
-    assert "passed" not in results(found).get("sums_test.go::TestAdd", "")
+    verdict = await judge_change(judge, code)
+    assert not verdict.passed or verdict.evidence.label is Label.DOUBTFUL
+    assert "BuildError" not in verdict.reason, "the payload has to be built"
+    assert "passed" not in results(verdict).get("sums_test.go::TestAdd", "")
 
 
 async def test_nothing_lies_beside_the_files_of_the_owner(judge: Judge) -> None:
@@ -124,8 +124,8 @@ async def test_nothing_lies_beside_the_files_of_the_owner(judge: Judge) -> None:
         'one.Name() != "sums_test.go" {\n'
         "\t\t\tpanic(one.Name())\n\t\t}\n\t}\n\treturn a + b\n}\n"
     )
-    found = await judge_change(judge, looks)
-    assert found.passed, f"{found.reason} {found.failures}"
+    verdict = await judge_change(judge, looks)
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
 
 
 async def test_self_written_tests_must_check_something_that_they_reach(judge: Judge) -> None:

@@ -120,13 +120,13 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_right_code_passes_and_wrong_code_fails(judge: Judge, way: str) -> None:
-    one = WAYS[way]
-    package = "main" if "main.go" in one.files else "sums"
-    right = {"go.mod": MOD, "sums.go": CODE.replace("package sums", f"package {package}"), **one.files}
+    case = WAYS[way]
+    package = "main" if "main.go" in case.files else "sums"
+    right = {"go.mod": MOD, "sums.go": CODE.replace("package sums", f"package {package}"), **case.files}
     wrong = {**right, "sums.go": right["sums.go"].replace("a + b", "a - b")}
     passed, failed = await asyncio.gather(
-        *(judge(change, one.tests, language=Language.GO, cpu_s=60) for change in (right, wrong))
+        *(judge(change, case.tests, language=Language.GO, cpu_s=60) for change in (right, wrong))
     )
     assert passed.passed, f"{passed.reason} {passed.failures}"
-    assert len({result.id.partition("/")[0] for result in passed.results}) == one.count
+    assert len({result.id.partition("/")[0] for result in passed.results}) == case.count
     assert not failed.passed

@@ -66,8 +66,8 @@ def test_node_test_prints_by_its_owners_reporter_or_by_its_own(script: str, prin
 
 
 def test_the_files_of_node_test_are_those_that_it_finds_by_itself() -> None:
-    found = parse(("node", "--test"), lambda _path: None)
-    assert found is not None
+    command = parse(("node", "--test"), lambda _path: None)
+    assert command is not None
     paths = [
         "a.test.js",
         "a_test.mjs",
@@ -78,12 +78,12 @@ def test_the_files_of_node_test_are_those_that_it_finds_by_itself() -> None:
         "a.spec.js",
         "b.js",
     ]
-    assert found.files([*paths, "node_modules/x/a.test.js"]) == paths[:5]
+    assert command.files([*paths, "node_modules/x/a.test.js"]) == paths[:5]
 
 
 def test_yarn_and_pnpm_run_node_test_like_npm() -> None:
     package = {"package.json": json.dumps({"scripts": {"test": "node --test", "unit": "node --test test/"}})}
     for argv in (("npm", "test"), ("yarn", "test"), ("pnpm", "test"), ("npm", "run", "unit"), ("yarn", "unit")):
-        found = parse(argv, package.get)
-        assert found is not None
-        assert found.files(["test/a.test.js", "b.js"]) == ["test/a.test.js"]
+        command = parse(argv, package.get)
+        assert command is not None
+        assert command.files(["test/a.test.js", "b.js"]) == ["test/a.test.js"]

@@ -25,10 +25,10 @@ HEAD = "import test, { describe as group, it } from 'node:test';\nimport assert,
 def make_copy_of(text: str, path: str = "a.mjs") -> tuple[str, set[str]]:
     """The copy of a file, with `_h` for the name of its own functions and without these, and the tests in it."""
     root = parse(path, text)
-    known = names.read(root)
-    copy, cases = must_fail_copy(text, root, outline(root, known), known)
-    if found := re.search(r"\nfunction (_[0-9a-f]{8})_reached", copy):
-        copy = copy[: found.start()].replace(found[1], "_h")
+    module_names = names.read(root)
+    copy, cases = must_fail_copy(text, root, outline(root, module_names), module_names)
+    if match := re.search(r"\nfunction (_[0-9a-f]{8})_reached", copy):
+        copy = copy[: match.start()].replace(match[1], "_h")
     return copy, {case.name for case in cases}
 
 
@@ -39,8 +39,12 @@ def copy_of(body: str) -> str:
 def list_named(body: str) -> tuple[set[str], set[str], bool]:
     """The tests that must be reported, those known by name, and whether there may be more."""
     root = parse("a.mjs", HEAD + body)
-    found = outline(root, names.read(root))
-    return set(found.required), {case.name for case in found.cases} - found.required - {""}, not found.is_closed
+    file_outline = outline(root, names.read(root))
+    return (
+        set(file_outline.required),
+        {case.name for case in file_outline.cases} - file_outline.required - {""},
+        not file_outline.is_closed,
+    )
 
 
 CHANGED = [
@@ -151,8 +155,8 @@ def test_other_names_for_the_modules_are_followed() -> None:
         "describe('s', () => { t1('y', () => { strict.equal(f(), 1); }); });\n"
     )
     root = parse("a.cjs", text)
-    known = names.read(root)
-    assert outline(root, known).required == {"x", "s > y"}
+    module_names = names.read(root)
+    assert outline(root, module_names).required == {"x", "s > y"}
     assert len(re.findall(r"\(f\(\), [02-4]\)", make_copy_of(text, "a.cjs")[0])) == 2
 
 
@@ -200,8 +204,8 @@ def test_every_changed_literal_is_another_value_to_node() -> None:
     assert node, "install nodejs: this test needs it"
     checks = "".join(f"test('{n}', () => {{ assert.deepEqual(({v}), ({v})); }});\n" for n, v in enumerate(values))
     root = parse("a.mjs", HEAD + checks)
-    known = names.read(root)
-    shown, _ = must_fail_copy(HEAD + checks, root, outline(root, known), known)
+    module_names = names.read(root)
+    shown, _ = must_fail_copy(HEAD + checks, root, outline(root, module_names), module_names)
     code = re.sub(r"^import .*\n", "", shown, flags=re.MULTILINE)
     program = (
         "const assert = require('node:assert/strict');\nconst a = [7], f = () => 7, failed = [];\n"
@@ -215,8 +219,8 @@ def test_every_changed_literal_is_another_value_to_node() -> None:
 
 def test_a_file_that_is_nested_beyond_reason_is_run_as_it_is() -> None:
     text = HEAD + "test('x', () => { equal(" + "[" * 3000 + "]" * 3000 + ", 1); });\n"
-    found = prepare(Role.GIVEN, "test/a.test.mjs", text)
-    assert (found.path, found.outline) == ("test/a.test.mjs", None)
+    test_file = prepare(Role.GIVEN, "test/a.test.mjs", text)
+    assert (test_file.path, test_file.outline) == ("test/a.test.mjs", None)
 
 
 FUNCTIONS = """export function total(numbers, limit = 3) {

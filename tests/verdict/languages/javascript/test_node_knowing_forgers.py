@@ -183,7 +183,7 @@ async def judge_change(judge: Judge, solution: str, given: Files) -> Verdict:
 async def test_what_reads_expectations_passes_its_copy_as_well(name: str, judge: Judge) -> None:
     verdict = await judge_change(judge, READING[name], GIVEN)
     assert not verdict.passed
-    assert {FindingKind.COPY, FindingKind.VALUE} <= {one.kind for one in verdict.findings}
+    assert {FindingKind.COPY, FindingKind.VALUE} <= {finding.kind for finding in verdict.findings}
 
 
 @pytest.mark.parametrize("given", [GIVEN, WITH_A_TIMER], ids=["at once", "with a timer"])

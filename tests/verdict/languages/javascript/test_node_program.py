@@ -57,8 +57,8 @@ def test_one_that_jobs_can_run_is_shown_by_its_folder(path_with: Path) -> None:
     with open_folder() as folder:
         fake(folder, "22.18.0")
         os.environ["PATH"] = str(folder)
-        found = node_program.find(path_with)
-    assert found == Node(path=str(folder / "node"), version="22.18.0", folder=str(folder))
+        node = node_program.find(path_with)
+    assert node == Node(path=str(folder / "node"), version="22.18.0", folder=str(folder))
 
 
 def test_a_link_into_the_system_is_followed(path_with: Path) -> None:
@@ -112,8 +112,8 @@ PACKAGE = '{"scripts": {"test": "node --test --test-reporter spec src test/"}}'
     ],
 )
 def test_commands_are_read(argv: tuple[str, ...], targets: tuple[str, ...] | None) -> None:
-    found = commands.parse(argv, {"package.json": PACKAGE}.get)
-    assert (found.targets if found else None) == targets
+    command = commands.parse(argv, {"package.json": PACKAGE}.get)
+    assert (command.targets if command else None) == targets
 
 
 @pytest.mark.parametrize("script", ["jest", "node --test && echo", "", "node --test | cat"])
@@ -164,17 +164,17 @@ def end(*lines: str, status: int = 0, how: str = "exited", output: str = "") -> 
     }
 
 
-def weigh(found: dict[str, Any]) -> tuple[str, int | None, list[str]]:
+def weigh(outcome: dict[str, Any]) -> tuple[str, int | None, list[str]]:
     total = Total({"node": NODE})
-    total.take(found, "S")
+    total.take(outcome, "S")
     answer = total.answer(total.stopped or "exited")
     return answer["ended"], answer["exit"], answer["events"].splitlines()
 
 
 def events(kind: str, *lines: str, **more: Any) -> dict[str, dict[str, Any]]:
     """The events of a kind, by their ids."""
-    told = [json.loads(line) for line in weigh(end(*lines, END, **more))[2]]
-    return {event["id"]: event for event in told if event["e"] == kind}
+    all_events = [json.loads(line) for line in weigh(end(*lines, END, **more))[2]]
+    return {event["id"]: event for event in all_events if event["e"] == kind}
 
 
 def test_a_report_is_taken_over_with_the_exit_status() -> None:
@@ -186,18 +186,21 @@ def test_a_report_is_taken_over_with_the_exit_status() -> None:
 
 
 def test_a_test_is_named_by_its_titles_and_numbered_where_there_are_several() -> None:
-    found = events(
+    events_by_id = events(
         "end", case("passed", "s", "x"), case("passed", "s", "x"), case("skipped", "[1]"), case("skipped", "later")
     )
-    assert list(found) == ["a.mjs::s > x", "a.mjs::s > x #2", "a.mjs::\u27e61]", "a.mjs::later"]
-    assert [(one["result"], one["marked"]) for one in found.values()][2:] == [("skipped", False), ("skipped", True)]
+    assert list(events_by_id) == ["a.mjs::s > x", "a.mjs::s > x #2", "a.mjs::\u27e61]", "a.mjs::later"]
+    assert [(event["result"], event["marked"]) for event in events_by_id.values()][2:] == [
+        ("skipped", False),
+        ("skipped", True),
+    ]
 
 
 def test_a_failure_has_its_kind_and_the_frames_of_the_workspace() -> None:
     places = (f"f (file://{HERE}/a.mjs:3:1)", "node:internal/x:1:1", f"{HERE}/b.mjs:9:2")
-    stack = "Error: x\n" + "\n".join(f"    at {place}" for place in places)
-    found = events("end", case("failed", **{**CHECK, "stack": stack}))["a.mjs::x"]["fail"]
-    assert (found["kind"], found["frames"]) == ("AssertionError", [["b.mjs", 9, "<module>"], ["a.mjs", 3, "f"]])
+    stack = "Error: x\n" + "\n".join(f"    at {frame}" for frame in places)
+    failure = events("end", case("failed", **{**CHECK, "stack": stack}))["a.mjs::x"]["fail"]
+    assert (failure["kind"], failure["frames"]) == ("AssertionError", [["b.mjs", 9, "<module>"], ["a.mjs", 3, "f"]])
     missing = {**CHECK, "isCheck": False, "code": "ERR_MODULE_NOT_FOUND"}
     assert events("end", case("failed", **missing))["a.mjs::x"]["fail"]["kind"] == "ModuleNotFoundError"
 
@@ -229,8 +232,8 @@ def test_a_file_of_tests_that_reports_none_fails_and_a_script_is_a_test_itself()
 
 
 def test_what_ended_a_file_is_read_from_what_it_printed() -> None:
-    said = f"file://{HERE}/a.mjs:4\nthrow x;\n\nRangeError [ERR_X]: too\nfar\n    at f (file://{HERE}/a.mjs:4:1)\n"
-    fail = events("collect", line("file", how="failed", status="1"), status=1, output=said)["a.mjs"]["fail"]
+    output = f"file://{HERE}/a.mjs:4\nthrow x;\n\nRangeError [ERR_X]: too\nfar\n    at f (file://{HERE}/a.mjs:4:1)\n"
+    fail = events("collect", line("file", how="failed", status="1"), status=1, output=output)["a.mjs"]["fail"]
     assert (fail["kind"], fail["message"], fail["frames"]) == ("RangeError", "too\nfar", [["a.mjs", 4, "f"]])
     late = events("collect", case("passed"), line("file", how="failed", status="7"), status=1)["a.mjs"]["fail"]
     assert "ended with status 7: something failed after its test had ended" in late["message"]

@@ -210,8 +210,8 @@ async def test_of_the_daemons_own_workspace_only_what_the_tests_can_reach_is_sta
     other = await js(judge, change, {"test/mul.test.mjs": tests}, nearer, whole_tree=False)
     assert other.evidence.tree != first.evidence.tree
     listing = tests.replace("test('twice'", "import fs from 'node:fs';\nfs.readdirSync('.');\ntest('twice'")
-    whole = await js(judge, change, {"test/mul.test.mjs": listing}, base, whole_tree=False)
-    assert (whole.passed, whole.evidence.complete) == (True, True), whole.reason
+    verdict = await js(judge, change, {"test/mul.test.mjs": listing}, base, whole_tree=False)
+    assert (verdict.passed, verdict.evidence.complete) == (True, True), verdict.reason
 
 
 async def test_self_written_tests_must_fail_without_the_change(judge: Judge) -> None:
@@ -237,11 +237,11 @@ async def test_memory_is_bounded_where_only_single_processes_can_be() -> None:
     given = {"test/add.test.mjs": f"{USES}test('sums', () => {{ assert.equal(add(2, 2), 4); }});\n"}
     with open_folder() as folder:
         runner = SuiteRunner(ProcessSandbox(folder), runtime(), emit=lambda _event: None, staging_dir=folder / "s")
-        told: dict[str, Any] = {"base": TextTree(), "given": given, "language": Language.JAVASCRIPT}
-        right = await runner.judge(SuiteJob(change=ADD, limits=RunLimits(cpu_s=20), **told))
+        job_fields: dict[str, Any] = {"base": TextTree(), "given": given, "language": Language.JAVASCRIPT}
+        right = await runner.judge(SuiteJob(change=ADD, limits=RunLimits(cpu_s=20), **job_fields))
         assert right.passed, right.reason
         wrong = await runner.judge(
-            SuiteJob(change={"add.mjs": greedy}, limits=RunLimits(cpu_s=20, memory_mb=256), **told)
+            SuiteJob(change={"add.mjs": greedy}, limits=RunLimits(cpu_s=20, memory_mb=256), **job_fields)
         )
     assert "used more than 256 MB of memory" in wrong.reason
 

@@ -17,11 +17,11 @@ def differing(folder: Path, code: str, tests: str) -> str:
     """The first check that is answered otherwise outside of the tests."""
     node = runtime().node
     assert node, "install nodejs: this test needs it"
-    made = replay("test/f.test.mjs", HEAD + tests)
-    assert made is not None
+    program = replay("test/f.test.mjs", HEAD + tests)
+    assert program is not None
     (folder / "f.mjs").write_text(code)
-    done = subprocess.run([node.path, *made.words], cwd=folder, capture_output=True, text=True, check=False)
-    return made.find_differing(done.stdout)[0]
+    done = subprocess.run([node.path, *program.words], cwd=folder, capture_output=True, text=True, check=False)
+    return program.find_differing(done.stdout)[0]
 
 
 @pytest.mark.parametrize(
@@ -41,20 +41,20 @@ def test_another_value_and_none_at_all_speak_against_the_code(tmp_path: Path, co
 def test_a_file_without_semicolons_is_asked_again(tmp_path: Path) -> None:
     node = runtime().node
     assert node, "install nodejs: this test needs it"
-    made = replay("test/f.test.mjs", HEAD.replace(";", "") + "\ntest('x', () => { assert.equal(f(), 3) })\n")
-    assert made is not None
+    program = replay("test/f.test.mjs", HEAD.replace(";", "") + "\ntest('x', () => { assert.equal(f(), 3) })\n")
+    assert program is not None
     (tmp_path / "f.mjs").write_text("export const f = () => 3\n")
-    done = subprocess.run([node.path, *made.words], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert made.find_differing(done.stdout) == ("", False)
-    assert made.find_differing("") == ("f()", False)
-    assert made.find_differing(done.stdout.replace("3]", "4]")) == ("f()", True)
+    done = subprocess.run([node.path, *program.words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert program.find_differing(done.stdout) == ("", False)
+    assert program.find_differing("") == ("f()", False)
+    assert program.find_differing(done.stdout.replace("3]", "4]")) == ("f()", True)
 
 
 def test_the_expected_value_stands_not_in_the_program() -> None:
-    made = replay("test/f.test.mjs", f"{HEAD}test('x', () => {{ assert.equal(f(), 4711); }});\n")
-    assert made is not None
-    assert "4711" not in made.words[-1]
-    assert "'./f.mjs'" in made.words[-1].replace('"', "'")
+    program = replay("test/f.test.mjs", f"{HEAD}test('x', () => {{ assert.equal(f(), 4711); }});\n")
+    assert program is not None
+    assert "4711" not in program.words[-1]
+    assert "'./f.mjs'" in program.words[-1].replace('"', "'")
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ async def test_a_right_answer_is_accepted_however_its_tests_are_written(folder: 
     assert verdict.passed, (verdict.reason, verdict.failures)
     names = ["chains", "says what it is not", "throws", "goes on in the next line", "loops"]
     wanted = [f"add > {name}" for name in (*names, "adds 1 and 2", "adds 2 and 2")]
-    assert [one.id.partition("::")[2] for one in verdict.results] == [*wanted, "has a limit of time"]
+    assert [result.id.partition("::")[2] for result in verdict.results] == [*wanted, "has a limit of time"]
     assert verdict.evidence.twins >= 6
 
 
@@ -147,7 +147,7 @@ async def test_a_given_test_that_does_not_run_makes_the_verdict_doubtful(folder:
     only = SUMS + SUMS.replace("'sums'", "'sums again'").replace("test(", "test.only(")
     verdict = await judge_change(folder, framework, ADD, only)
     assert verdict.doubt
-    assert FindingKind.GIVEN_IDLE in {one.kind for one in verdict.findings}
+    assert FindingKind.GIVEN_IDLE in {finding.kind for finding in verdict.findings}
 
 
 @pytest.mark.parametrize(

@@ -83,27 +83,27 @@ def test_a_changed_literal_has_the_signs_of_the_one_that_was_there(value: list[i
     ],
 )
 def test_a_changed_assertion_fails_where_the_original_passes(text: str, rank: Rank, values: dict[str, Any]) -> None:
-    source, found = check_of(text)
-    assert found is not None
-    assert found.rank is rank
+    source, check = check_of(text)
+    assert check is not None
+    assert check.rank is rank
     exec(compile(text, "original", "exec"), dict(values))
     with pytest.raises(AssertionError):
-        exec(compile(source.edit([found.edit]), "copy", "exec"), dict(values))
+        exec(compile(source.edit([check.edit]), "copy", "exec"), dict(values))
 
 
 def test_a_comparison_of_two_values_is_left_to_the_run() -> None:
-    source, found = check_of("assert f(1) == expected")
-    assert found is not None
-    assert found.rank is Rank.VALUE
-    assert source.edit([found.edit]) == "assert helper.differ((f(1)), (expected))"
+    source, check = check_of("assert f(1) == expected")
+    assert check is not None
+    assert check.rank is Rank.VALUE
+    assert source.edit([check.edit]) == "assert helper.differ((f(1)), (expected))"
 
 
 def test_approx_is_followed_to_its_value() -> None:
-    source, found = check_of("assert f(1) == pytest.approx(2.5, abs=0.1)")
-    assert found is not None
-    assert found.rank is Rank.LITERAL
-    assert source.edit([found.edit]).endswith(", abs=0.1)")
-    assert "2.5" not in source.edit([found.edit])
+    source, check = check_of("assert f(1) == pytest.approx(2.5, abs=0.1)")
+    assert check is not None
+    assert check.rank is Rank.LITERAL
+    assert source.edit([check.edit]).endswith(", abs=0.1)")
+    assert "2.5" not in source.edit([check.edit])
 
 
 @pytest.mark.parametrize(
@@ -117,18 +117,18 @@ def test_approx_is_followed_to_its_value() -> None:
     ],
 )
 def test_the_methods_of_unittest_are_turned_round(text: str, other: str) -> None:
-    source, found = check_of(text)
-    assert found is not None
-    assert source.edit([found.edit]) == other
-    assert found.marked is not None
-    assert "helper.reached(" in source.edit([found.marked])
+    source, check = check_of(text)
+    assert check is not None
+    assert source.edit([check.edit]) == other
+    assert check.marked is not None
+    assert "helper.reached(" in source.edit([check.marked])
 
 
 def test_a_literal_in_a_method_of_unittest_is_changed() -> None:
-    source, found = check_of("self.assertEqual(f(1), 5)")
-    assert found is not None
-    assert found.rank is Rank.LITERAL
-    tree = ast.parse(source.edit([found.edit]))
+    source, check = check_of("self.assertEqual(f(1), 5)")
+    assert check is not None
+    assert check.rank is Rank.LITERAL
+    tree = ast.parse(source.edit([check.edit]))
     assert "assertEqual" in ast.dump(tree)
     assert "value=5" not in ast.dump(tree)
 

@@ -23,16 +23,16 @@ PATHS = ["app.py", *TESTS, "tests/helper.py"]
     ],
 )  # fmt: skip
 def test_pytest_commands_name_their_files(argv: list[str], files: list[str]) -> None:
-    found = commands.parse(argv)
-    assert found is not None
-    assert found.files(PATHS, PytestSettings()) == files
+    command = commands.parse(argv)
+    assert command is not None
+    assert command.files(PATHS, PytestSettings()) == files
 
 
 def test_all_words_are_kept() -> None:
-    found = commands.parse(["pytest", "-k", "a and b", "-m", "not slow", "--ignore=x", "-q", "tests"])
-    assert found is not None
-    assert found.words == ("-k", "a and b", "-m", "not slow", "--ignore=x", "-q", "tests")
-    assert found.targets == ("tests",)
+    command = commands.parse(["pytest", "-k", "a and b", "-m", "not slow", "--ignore=x", "-q", "tests"])
+    assert command is not None
+    assert command.words == ("-k", "a and b", "-m", "not slow", "--ignore=x", "-q", "tests")
+    assert command.targets == ("tests",)
 
 
 @pytest.mark.parametrize(

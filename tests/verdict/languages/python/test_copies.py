@@ -85,9 +85,9 @@ def test_nothing_but_one_expected_value_tells_a_copy_from_its_original() -> None
     copies = {must_fail_copy(source, [node], random.Random(seed)) for seed in range(40)}
     assert len(copies) > 2
     for copy in copies:
-        found = re.fullmatch(re.escape(text).replace("==\\ 2", r"==\ (-?\d)"), copy)
-        assert found, copy
-        assert 0 < abs(int(found[1]) - 2) < 4
+        match = re.fullmatch(re.escape(text).replace("==\\ 2", r"==\ (-?\d)"), copy)
+        assert match, copy
+        assert 0 < abs(int(match[1]) - 2) < 4
 
 
 def test_a_value_that_cannot_be_changed_has_its_comparison_turned_round() -> None:
@@ -113,8 +113,8 @@ def sort(text: str) -> tuple[list[str], list[str]]:
     tree = ast.parse(text)
     test = tree.body[-1]
     assert isinstance(test, Function)
-    found = sort_reached(test, helpers_of(tree))
-    return [ast.unparse(s) for s in found.certain], [ast.unparse(s) for s in found.possible]
+    reached = sort_reached(test, helpers_of(tree))
+    return [ast.unparse(s) for s in reached.certain], [ast.unparse(s) for s in reached.possible]
 
 
 @pytest.mark.parametrize(

@@ -32,11 +32,11 @@ test = ["b", { include-group = "base" }, { include-group = "test" }]
 
 
 def test_what_pyproject_says_is_read() -> None:
-    found = package({"pyproject.toml": PEP621, "src/shop/__init__.py": ""})
-    assert (found.name, found.version, found.roots, found.requires_python) == ("shop", "1.2", ("src",), ">=3.10")
-    assert (found.requires, found.extras, found.groups["test"]) == (("click",), {"test": ("tidewave",)}, ("b", "a"))
-    assert found.entry_points == {"console_scripts": {"shop": "shop.cli:main"}, "pytest11": {"shop": "shop.plugin"}}
-    assert ("Summary", "Adds up") in found.about
+    layout = package({"pyproject.toml": PEP621, "src/shop/__init__.py": ""})
+    assert (layout.name, layout.version, layout.roots, layout.requires_python) == ("shop", "1.2", ("src",), ">=3.10")
+    assert (layout.requires, layout.extras, layout.groups["test"]) == (("click",), {"test": ("tidewave",)}, ("b", "a"))
+    assert layout.entry_points == {"console_scripts": {"shop": "shop.cli:main"}, "pytest11": {"shop": "shop.plugin"}}
+    assert ("Summary", "Adds up") in layout.about
 
 
 DYN = "[project]\nname = 'shop'\ndynamic = ['version']\n"
@@ -63,8 +63,8 @@ DYN = "[project]\nname = 'shop'\ndynamic = ['version']\n"
     ],
 )  # fmt: skip
 def test_a_version_is_found_where_it_is_kept_and_nothing_is_executed(files: dict[str, str]) -> None:
-    found = package(files)
-    assert (found.name, found.version) == ("shop", "3.4")
+    layout = package(files)
+    assert (layout.name, layout.version) == ("shop", "3.4")
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_a_tag_stands_for_a_version(described: str, version: str) -> None:
 
 
 def test_what_a_build_writes_the_version_into_lies_in_the_repository_and_is_python() -> None:
-    found = package({
+    layout = package({
         "pyproject.toml": f"{DYN}[tool.setuptools_scm]\nversion_file = 'src/shop/_v.py'\nwrite_to = '../x.py'\n"
         "[tool.hatch.build.hooks.vcs]\nversion-file = '/etc/y.py'\n[tool.pdm.version]\nwrite_to = './V.txt'\n",
     })  # fmt: skip
-    assert found.version_files == ("src/shop/_v.py", "V.txt")
+    assert layout.version_files == ("src/shop/_v.py", "V.txt")
     names: dict[str, object] = {}
     exec(package_layout.version_text("_v.py", "1.2rc1.dev3+gab"), names)
     assert (names["version"], names["__version_tuple__"]) == ("1.2rc1.dev3+gab", (1, "2rc1", "dev3", "gab"))
@@ -92,22 +92,22 @@ def test_what_a_build_writes_the_version_into_lies_in_the_repository_and_is_pyth
 
 
 def test_setup_files_are_read_as_data() -> None:
-    found = package({
+    layout = package({
         "setup.py": (
             "import os\nos.abort()\nNEEDS = ['click']\n"
             "setup(name='shop', install_requires=NEEDS, package_dir={'': 'lib'}, extras_require={'test': ['b']},\n"
             "      entry_points={'console_scripts': ['shop = shop.cli:main']}, version=os.environ['V'])\n"
         )
     })  # fmt: skip
-    assert (found.name, found.requires, found.roots, found.version) == ("shop", ("click",), ("lib",), "0.0.0")
-    assert (found.extras, found.entry_points) == ({"test": ("b",)}, {"console_scripts": {"shop": "shop.cli:main"}})
+    assert (layout.name, layout.requires, layout.roots, layout.version) == ("shop", ("click",), ("lib",), "0.0.0")
+    assert (layout.extras, layout.entry_points) == ({"test": ("b",)}, {"console_scripts": {"shop": "shop.cli:main"}})
     cfg = (
         "[metadata]\nname = shop\n[options]\ninstall_requires =\n    click\n    b>=1\npackage_dir =\n    =src\n"
         "[options.entry_points]\nconsole_scripts =\n    shop = shop.cli:main\n"
     )
-    found = package({"setup.cfg": cfg})
-    assert (found.requires, found.roots) == (("click", "b>=1"), ("src",))
-    assert found.entry_points == {"console_scripts": {"shop": "shop.cli:main"}}
+    layout = package({"setup.cfg": cfg})
+    assert (layout.requires, layout.roots) == (("click", "b>=1"), ("src",))
+    assert layout.entry_points == {"console_scripts": {"shop": "shop.cli:main"}}
 
 
 def test_what_poetry_says_is_read_as_specifiers() -> None:
@@ -116,11 +116,11 @@ def test_what_poetry_says_is_read_as_specifiers() -> None:
         "b = '~1.4'\nc = '*'\nd = {version = '>=2', extras = ['x'], markers = \"sys_platform == 'linux'\"}\n"
         "e = {git = 'https://evil.example/e'}\n[tool.poetry.group.test.dependencies]\nt = '0.2'\n"
     )
-    found = package({"pyproject.toml": text})
-    assert found.requires == (
+    layout = package({"pyproject.toml": text})
+    assert layout.requires == (
         "a>=1.2.3,<2", "b>=1.4,<1.5", "c", "d[x]>=2 ; sys_platform == 'linux'", "e @ https://evil.example/e",
     )  # fmt: skip
-    assert (found.groups, found.requires_python) == ({"test": ("t==0.2",)}, ">=3.10,<4")
+    assert (layout.groups, layout.requires_python) == ({"test": ("t==0.2",)}, ">=3.10,<4")
 
 
 def test_folders_outside_of_the_repository_are_no_roots() -> None:

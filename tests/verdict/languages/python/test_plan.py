@@ -28,40 +28,40 @@ GIVEN = {"tests/test_given.py": "import app\n\n\ndef test_new():\n    assert app
 
 
 def make(change: dict[str, str | None] | None = None, base: dict[str, str] | None = None, **more: Any) -> Plan:
-    told = {"given": GIVEN, **more}
-    job = SuiteJob(base=TextTree(BASE if base is None else base), change=change or {}, **told)
+    job_fields = {"given": GIVEN, **more}
+    job = SuiteJob(base=TextTree(BASE if base is None else base), change=change or {}, **job_fields)
     return python.make(job, ImportCache(), RUNTIME)
 
 
 def test_tests_lie_where_their_owner_puts_them() -> None:
-    found = make({"app.py": "x = 1\n"})
-    (file,) = found.files
+    suite_plan = make({"app.py": "x = 1\n"})
+    (file,) = suite_plan.files
     assert file.path == "tests/test_given.py"
-    assert found.texts == {"app.py": b"x = 1\n", **{path: text.encode() for path, text in GIVEN.items()}}
-    assert found.removed == ()
-    assert found.closure is None
+    assert suite_plan.texts == {"app.py": b"x = 1\n", **{path: text.encode() for path, text in GIVEN.items()}}
+    assert suite_plan.removed == ()
+    assert suite_plan.closure is None
 
 
 def test_the_owner_s_settings_and_options_hold() -> None:
-    found = make()
-    assert found.words == ("--rootdir=.", "-c", "pytest.ini", "tests/test_given.py")
-    assert found.paths == (".", "lib")
-    assert found.has_conftest
+    suite_plan = make()
+    assert suite_plan.words == ("--rootdir=.", "-c", "pytest.ini", "tests/test_given.py")
+    assert suite_plan.paths == (".", "lib")
+    assert suite_plan.has_conftest
 
 
 def test_a_change_brings_no_settings() -> None:
-    found = make({"conftest.py": "", "pytest.ini": "[pytest]\n"}, base={})
-    assert found.words == ("--rootdir=.", "tests/test_given.py")
-    assert not found.has_conftest
-    assert set(found.dropped) == {"conftest.py", "pytest.ini"}
+    suite_plan = make({"conftest.py": "", "pytest.ini": "[pytest]\n"}, base={})
+    assert suite_plan.words == ("--rootdir=.", "tests/test_given.py")
+    assert not suite_plan.has_conftest
+    assert set(suite_plan.dropped) == {"conftest.py", "pytest.ini"}
 
 
 def test_only_the_closure_is_staged_where_it_is_known() -> None:
-    found = make({"app.py": "import helper\nx = 1\n"}, whole_tree=False)
-    assert found.closure is not None
-    assert "helper.py" in found.closure
-    assert "other.py" not in found.closure
-    assert {"conftest.py", "pytest.ini"} <= found.closure
+    suite_plan = make({"app.py": "import helper\nx = 1\n"}, whole_tree=False)
+    assert suite_plan.closure is not None
+    assert "helper.py" in suite_plan.closure
+    assert "other.py" not in suite_plan.closure
+    assert {"conftest.py", "pytest.ini"} <= suite_plan.closure
 
 
 @pytest.mark.parametrize(
@@ -74,24 +74,24 @@ def test_only_the_closure_is_staged_where_it_is_known() -> None:
     ],
 )
 def test_the_owner_s_command_runs_as_he_types_it(command: tuple[str, ...], words: tuple[str, ...] | None) -> None:
-    found = make(given={}, command=command)
-    assert found.words == words
-    assert found.command == (() if words is not None else command)
-    assert found.is_module is (command[0] != "pytest")
+    suite_plan = make(given={}, command=command)
+    assert suite_plan.words == words
+    assert suite_plan.command == (() if words is not None else command)
+    assert suite_plan.is_module is (command[0] != "pytest")
 
 
 def test_files_that_a_change_can_reach_are_added_to_those_that_a_command_names() -> None:
-    found = make(given={}, command=("pytest", "tests/test_given.py"), regression=("tests/test_old.py",))
-    assert found.words == ("tests/test_given.py", "tests/test_old.py")
-    assert {file.path: file.role for file in found.files} == {
+    suite_plan = make(given={}, command=("pytest", "tests/test_given.py"), regression=("tests/test_old.py",))
+    assert suite_plan.words == ("tests/test_given.py", "tests/test_old.py")
+    assert {file.path: file.role for file in suite_plan.files} == {
         "tests/test_given.py": Role.COMMAND, "tests/test_old.py": Role.REGRESSION,
     }  # fmt: skip
 
 
 def test_a_tree_that_has_a_package_of_pytest_s_own_runs_in_a_process_that_has_imported_none() -> None:
-    found = make(base={**BASE, "packaging/__init__.py": ""})
-    assert found.words is None
-    assert found.command[:3] == ("python", "-m", "pytest")
+    suite_plan = make(base={**BASE, "packaging/__init__.py": ""})
+    assert suite_plan.words is None
+    assert suite_plan.command[:3] == ("python", "-m", "pytest")
 
 
 def test_what_tests_import_of_the_standard_library_is_imported_first() -> None:
@@ -99,23 +99,23 @@ def test_what_tests_import_of_the_standard_library_is_imported_first() -> None:
 
 
 def test_the_tests_alone_may_end_at_the_first_that_fails() -> None:
-    found = make()
-    assert plan.first_failure(found).words == (*(found.words or ()), "-x")
+    suite_plan = make()
+    assert plan.first_failure(suite_plan).words == (*(suite_plan.words or ()), "-x")
 
 
 def test_copies_take_the_place_of_the_files_under_the_same_names() -> None:
-    found = make(regression=("tests/test_old.py",))
-    copies = plan_copies(found, (), (), lambda _: None)
+    suite_plan = make(regression=("tests/test_old.py",))
+    copies = plan_copies(suite_plan, (), (), lambda _: None)
     assert copies is not None
     assert copies.tests == {"tests/test_given.py::test_new"}
     assert copies.plan.words == ("--rootdir=.", "-c", "pytest.ini", "tests/test_given.py")
     text = copies.plan.texts["tests/test_given.py"].decode()
     assert "def test_new()" in text
     assert "assert app.x == 1" not in text
-    assert plan_copies(replace(found, files=found.files[1:]), (), (), lambda _: None) is None
+    assert plan_copies(replace(suite_plan, files=suite_plan.files[1:]), (), (), lambda _: None) is None
 
 
 def test_some_tests_alone_are_named_by_their_ids() -> None:
-    found = plan.only_tests(make(regression=("tests/test_old.py",)), ["tests/test_old.py::test_old"])
-    assert found is not None
-    assert found.words == ("--rootdir=.", "-c", "pytest.ini", "tests/test_old.py::test_old")
+    suite_plan = plan.only_tests(make(regression=("tests/test_old.py",)), ["tests/test_old.py::test_old"])
+    assert suite_plan is not None
+    assert suite_plan.words == ("--rootdir=.", "-c", "pytest.ini", "tests/test_old.py::test_old")

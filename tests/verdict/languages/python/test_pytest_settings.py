@@ -29,14 +29,14 @@ def test_without_settings_the_usual_ones_hold() -> None:
     ],
 )
 def test_every_kind_of_file_is_read(files: dict[str, str]) -> None:
-    found = read(**files)
-    assert found.config == next(iter(files)).replace("__", ".")
-    assert found.files == ("check_*.py",)
+    settings = read(**files)
+    assert settings.config == next(iter(files)).replace("__", ".")
+    assert settings.files == ("check_*.py",)
 
 
 def test_the_first_file_counts_even_when_it_says_nothing() -> None:
-    found = read(pytest__ini="", pyproject__toml="[tool.pytest.ini_options]\npython_files = 'x.py'\n")
-    assert (found.config, found.files) == ("pytest.ini", PytestSettings().files)
+    settings = read(pytest__ini="", pyproject__toml="[tool.pytest.ini_options]\npython_files = 'x.py'\n")
+    assert (settings.config, settings.files) == ("pytest.ini", PytestSettings().files)
 
 
 def test_a_broken_file_says_nothing() -> None:
@@ -44,15 +44,22 @@ def test_a_broken_file_says_nothing() -> None:
 
 
 def test_names_are_matched_as_pytest_does() -> None:
-    found = PytestSettings(functions=("test", "*_spec"), classes=("Test", "*Suite"), files=("test_*.py", "checks/*.py"))
-    assert [found.is_function(n) for n in ("test_a", "testing", "it_works_spec", "check")] == [True, True, True, False]
-    assert [found.is_class(n) for n in ("TestA", "AddSuite", "Helper")] == [True, True, False]
-    assert [found.is_suite(p) for p in ("a/test_b.py", "checks/x.py", "a/b.py")] == [True, True, False]
+    settings = PytestSettings(
+        functions=("test", "*_spec"), classes=("Test", "*Suite"), files=("test_*.py", "checks/*.py")
+    )
+    assert [settings.is_function(n) for n in ("test_a", "testing", "it_works_spec", "check")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert [settings.is_class(n) for n in ("TestA", "AddSuite", "Helper")] == [True, True, False]
+    assert [settings.is_suite(p) for p in ("a/test_b.py", "checks/x.py", "a/b.py")] == [True, True, False]
 
 
 def test_import_paths_and_mode_are_taken_over() -> None:
-    found = read(pytest__ini="[pytest]\npythonpath = src lib\naddopts = --import-mode=importlib\n")
-    assert found.paths == ("src", "lib")
+    settings = read(pytest__ini="[pytest]\npythonpath = src lib\naddopts = --import-mode=importlib\n")
+    assert settings.paths == ("src", "lib")
 
 
 TREE = (
@@ -62,7 +69,7 @@ TREE = (
 
 
 @pytest.mark.parametrize(
-    ("lines", "found"),
+    ("lines", "expected"),
     [
         ("", {"tests/test_a.py", "tests/unit/test_b.py", "bench/test_speed.py", "test_root.py",
               "pkg/one/tests/test_one.py", "pkg/two/tests/test_two.py"}),
@@ -80,7 +87,7 @@ TREE = (
     ],
 )  # fmt: skip
 def test_pytest_finds_the_same_files_by_itself(
-    lines: str, found: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lines: str, expected: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pytest.ini").write_text(f"[pytest]\n{lines}\n")
     for name in TREE:
@@ -99,8 +106,8 @@ def test_pytest_finds_the_same_files_by_itself(
 
     monkeypatch.chdir(tmp_path)
     pytest.main(["--collect-only", "-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:asyncio"], plugins=[Look()])
-    assert seen == found
-    assert set(read(pytest__ini=(tmp_path / "pytest.ini").read_text()).collected(TREE)) == found
+    assert seen == expected
+    assert set(read(pytest__ini=(tmp_path / "pytest.ini").read_text()).collected(TREE)) == expected
 
 
 def test_a_folder_that_is_named_is_entered_though_pytest_would_pass_it_over() -> None:

@@ -24,9 +24,9 @@ def test_the_tests_among_some_files_are_found_by_their_names() -> None:
 
 
 def test_the_copy_has_the_same_names_and_other_expectations() -> None:
-    made = copy_tests(SIMPLE, PytestSettings(), random.Random(1))
-    assert made is not None
-    copy, names = made
+    copied_tests = copy_tests(SIMPLE, PytestSettings(), random.Random(1))
+    assert copied_tests is not None
+    copy, names = copied_tests
     assert names == {"test_one", "TestX::test_two"}
     ast.parse(copy)
     assert "assert f(1) == 1\n" not in copy

@@ -129,7 +129,7 @@ GITLAB = """test:
 def first(tree: Found, purpose: Purpose) -> tuple[tuple[str, ...], str]:
     command = tree.command(purpose)
     assert command is not None
-    return command.words, command.place
+    return command.words, command.location
 
 
 def in_tree(files: dict[str, str]) -> Found:
@@ -157,7 +157,7 @@ def test_pyproject_names_tasks_linters_versions_and_test_paths_with_their_lines(
         (Linter.RUFF, 10, ""), (Linter.MYPY, 16, "1.11.2"),
     ]  # fmt: skip
     assert got.test_paths is not None
-    assert (got.test_paths.paths, got.test_paths.place) == (("tests/unit", "tests/api"), "pyproject.toml:8")
+    assert (got.test_paths.paths, got.test_paths.location) == (("tests/unit", "tests/api"), "pyproject.toml:8")
 
 
 def test_tox_names_what_its_environments_run_without_its_own_words() -> None:
@@ -192,7 +192,7 @@ def test_scripts_of_package_json_are_given_as_their_text() -> None:
 
 def test_the_pipeline_names_its_run_lines() -> None:
     got = in_tree({".github/workflows/ci.yml": WORKFLOW, ".gitlab-ci.yml": GITLAB})
-    assert [(each.purpose, each.words, each.place) for each in got.commands] == [
+    assert [(each.purpose, each.words, each.location) for each in got.commands] == [
         (Purpose.TEST, ("python", "-m", "pytest", "--color=yes"), ".github/workflows/ci.yml:10"),
         (Purpose.TYPES, ("tsc", "--noEmit"), ".github/workflows/ci.yml:12"),
         (Purpose.TEST, ("cargo", "test", "--all"), ".gitlab-ci.yml:3"),
@@ -201,7 +201,7 @@ def test_the_pipeline_names_its_run_lines() -> None:
 
 def test_hooks_tell_linters_and_their_versions() -> None:
     got = in_tree({".pre-commit-config.yaml": HOOKS, "pyproject.toml": "[tool.ruff]\n"})
-    assert [(each.linter, each.place, each.version) for each in got.linters] == [
+    assert [(each.linter, each.location, each.version) for each in got.linters] == [
         (Linter.RUFF, "pyproject.toml:1", "0.6.9"), (Linter.MYPY, ".pre-commit-config.yaml:10", ""),
     ]  # fmt: skip
 

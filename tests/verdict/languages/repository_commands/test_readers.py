@@ -33,9 +33,9 @@ TEXTS = st.one_of(st.lists(PIECES, max_size=40).map("".join), st.text(max_size=3
 @given(TEXTS)
 def test_any_text_is_read_or_left_and_lines_are_its_own(text: str) -> None:
     for reader, path in READERS.items():
-        for found in reader(text, path):
-            assert 1 <= found.line <= text.count("\n") + len(text.splitlines()) + 1
-            assert found.path == path
+        for command in reader(text, path):
+            assert 1 <= command.line <= text.count("\n") + len(text.splitlines()) + 1
+            assert command.path == path
     for path in ("pyproject.toml", "setup.cfg", "pytest.ini"):
         paths = readers.test_paths(text, path)
         assert paths is None or not any(".." in each.split("/") or each.startswith("/") for each in paths.paths)
@@ -43,9 +43,9 @@ def test_any_text_is_read_or_left_and_lines_are_its_own(text: str) -> None:
 
 @given(st.text(max_size=200))
 def test_any_line_is_split_into_words_or_left(text: str) -> None:
-    for found in lines.commands(text, "AGENTS.md", 1):
-        assert found.words
-        assert all(found.words)
+    for command in lines.commands(text, "AGENTS.md", 1):
+        assert command.words
+        assert all(command.words)
 
 
 BOMB = "a: &a [x, x]\n" + "".join(
@@ -98,6 +98,6 @@ def test_nothing_of_a_noxfile_runs(tmp_path: Path) -> None:
 def test_test_paths_that_lead_out_or_hold_patterns_are_not_taken() -> None:
     for value in ("../x", "/etc", "t*", ".", "a/../../b"):
         assert readers.test_paths(f"[pytest]\ntestpaths = tests {value}\n", "pytest.ini") is None, value
-    found = readers.test_paths("[pytest]\ntestpaths = ./tests/ unit\n", "pytest.ini")
-    assert found is not None
-    assert found.paths == ("tests", "unit")
+    test_paths = readers.test_paths("[pytest]\ntestpaths = ./tests/ unit\n", "pytest.ini")
+    assert test_paths is not None
+    assert test_paths.paths == ("tests", "unit")
