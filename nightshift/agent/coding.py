@@ -20,12 +20,13 @@ from nightshift.agent.dialogue import Dialogue
 from nightshift.agent.draft import Draft, Taken
 from nightshift.agent.explore import Explorer, closing_words, count_forms
 from nightshift.agent.project_choice import begin_project
-from nightshift.agent.prompt import plain, sections
+from nightshift.agent.prompt import plain_requests, sections
 from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.context import list_expected_files
 from nightshift.agent.prompt.text import prompt_file, quote, system
 from nightshift.agent.prompt.working import working_prompt
 from nightshift.agent.replies import parse
+from nightshift.agent.replies.definitions import merge_definitions
 from nightshift.agent.replies.templates import is_copied
 from nightshift.agent.services import AgentServices, EditFormat
 from nightshift.agent.tools import endings
@@ -101,9 +102,9 @@ def blames_tests(state: AttemptState) -> bool:
 def _without_dropped(context: AttemptContext, state: AttemptState, services: AgentServices) -> AttemptState:
     """The state without what the suite refused to use; files that the owner gave are as he gave them."""
     dropped = state.verdict.evidence.dropped if state.verdict else {}
-    kept = {path: text for path, text in state.change.items() if path not in dropped}
-    kept |= {path: text for path, text in context.task.spec.files.items() if path in dropped}
-    return replace(state, change=settle(services.tree, kept))
+    remaining = {path: text for path, text in state.change.items() if path not in dropped}
+    remaining |= {path: text for path, text in context.task.spec.files.items() if path in dropped}
+    return replace(state, change=settle(services.tree, remaining))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,9 +160,9 @@ def _contradiction(context: AttemptContext, state: AttemptState) -> Question | N
     last = state.tries[-1].reflection if state.tries else None
     if last is None or not last.contradicting_tests:
         return None
-    one = len(last.contradicting_tests) == 1
-    which = f"the existing {'test' if one else 'tests'} {', '.join(last.contradicting_tests)}"
-    why = f"{which} {'contradicts' if one else 'contradict'} it: {last.root_cause} {_YOUR_TEST}"
+    is_single = len(last.contradicting_tests) == 1
+    which = f"the existing {'test' if is_single else 'tests'} {', '.join(last.contradicting_tests)}"
+    why = f"{which} {'contradicts' if is_single else 'contradict'} it: {last.root_cause} {_YOUR_TEST}"
     question = as_question(Cannot(reason=why))
     return question if answer_to(context, question) is None else None
 
@@ -189,24 +190,28 @@ async def _converse(
     first, summary, taken, hint = prompt, "", Taken(), ""
     for number in range(1, services.settings.reasks + 2):
         reply = await dialogue.ask(prompt)
-        said = _read_claim(reply, prompt, hint)
-        why = await find_contradiction(draft, context, state, services) if isinstance(said, Done) else ""
-        if said and not why and (end := _end_by_claim(context, said)):
+        claim = _read_claim(reply, prompt, hint)
+        why = await find_contradiction(draft, context, state, services) if isinstance(claim, Done) else ""
+        if claim and not why and (end := _end_by_claim(context, claim)):
             return end
         summary = summary or _own_summary(reply, prompt)
-        taken = _complain_about(context, said, why) if said else _take(context, state, services, draft, reply)
+        taken = (
+            _complain_about(context, claim, why)
+            if claim
+            else _take(context, state, services, draft, reply, prompt.part_of)
+        )
         is_usable = not taken.faults and bool(draft.taken)
         services.count_form(reply, is_usable)
-        lacks_bodies = (
-            first.is_plain and number == 1 and any(is_shell(draft.change[path] or "") for path in draft.taken)
-        )
+        # A file that was sent as it stands is no part of the change.
+        texts = [draft.change.get(path) or "" for path in draft.taken]
+        lacks_bodies = first.is_plain and number == 1 and any(map(is_shell, texts))
         if is_usable and not lacks_bodies:
             return _Left(summary=summary)
         if first.is_plain:
-            prompt = plain.ask_again(first, number, lacks_bodies=lacks_bodies)
+            prompt = plain_requests.ask_again(first, number, lacks_bodies=lacks_bodies)
             continue
         hint = (
-            "" if said or taken.paths or endings.read_implied(reply) is None else prompt_file("formats/endings_again")
+            "" if claim or taken.paths or endings.read_implied(reply) is None else prompt_file("formats/endings_again")
         )
         prompt = dialogue.again(first, _repeat_reply(reply), complaint(taken, draft.taken, hint))
     refused = tuple(f"{path} {why}." for path, why in taken.refused)
@@ -215,11 +220,11 @@ async def _converse(
 
 def _read_claim(reply: Completion, prompt: Prompt, hint: str) -> endings.Said | None:
     """Read a claim in place of files: none in answers to plain requests, or in words that are the instructions' own."""
-    said = endings.read_stated(reply) or (endings.read_implied(reply) if hint else None)
-    if said is None or prompt.is_plain:
+    claim = endings.read_stated(reply) or (endings.read_implied(reply) if hint else None)
+    if claim is None or prompt.is_plain:
         return None
-    words = said.summary if isinstance(said, Done) else said.question if isinstance(said, Ask) else said.reason
-    return None if is_copied(words, prompt.messages) else said
+    words = claim.summary if isinstance(claim, Done) else claim.question if isinstance(claim, Ask) else claim.reason
+    return None if is_copied(words, prompt.messages) else claim
 
 
 def _own_summary(reply: Completion, prompt: Prompt) -> str:
@@ -228,27 +233,36 @@ def _own_summary(reply: Completion, prompt: Prompt) -> str:
     return "" if is_copied(line, prompt.messages) else line
 
 
-def _end_by_claim(context: AttemptContext, said: endings.Said) -> _Left | None:
+def _end_by_claim(context: AttemptContext, claim: endings.Said) -> _Left | None:
     """How a reply without files ends the conversation; None where the owner has answered what it says."""
-    if isinstance(said, Done):
-        return _Left(summary=" ".join(said.summary.split())[:200])
-    question = as_question(said)
+    if isinstance(claim, Done):
+        return _Left(summary=" ".join(claim.summary.split())[:200])
+    question = as_question(claim)
     return _Left(question=question) if answer_to(context, question) is None else None
 
 
-def _complain_about(context: AttemptContext, said: endings.Said, why: str) -> Taken:
+def _complain_about(context: AttemptContext, claim: endings.Said, why: str) -> Taken:
     """Return the complaint about a claim that given tests contradict, or a question that the owner has answered."""
-    if isinstance(said, Done):
+    if isinstance(claim, Done):
         return Taken(faults=(f"It is not done already: {why}",))
-    return Taken(faults=(f"{ASKED_BEFORE} {answer_to(context, as_question(said))}",))
+    return Taken(faults=(f"{ASKED_BEFORE} {answer_to(context, as_question(claim))}",))
 
 
 def _take(
-    context: AttemptContext, state: AttemptState, services: AgentServices, draft: Draft, reply: Completion
+    context: AttemptContext,
+    state: AttemptState,
+    services: AgentServices,
+    draft: Draft,
+    reply: Completion,
+    part_of: str = "",
 ) -> Taken:
     view = View(services.tree, draft.change)
     try:
-        return draft.take(parse(reply, expected=list_expected_files(context, state, view)))
+        parsed = parse(reply, expected=list_expected_files(context, state, view))
+        if part_of in parsed.files:
+            merged = merge_definitions(view.text(part_of) or "", parsed.files[part_of])
+            parsed = replace(parsed, files={**parsed.files, part_of: merged})
+        return draft.take(parsed)
     except BadReply as bad:
         first = str(bad).partition("\n")[0]
         services.events.emit(Kind.REPLY_REFUSED, f"the reply cannot be used: {first}", level=Level.WARNING)
@@ -259,8 +273,8 @@ def _summary(reply: Completion) -> str:
     """The line in which the model says what its change does: above its first block, never inside of a file."""
     text = reply.text
     block = _FIRST_BLOCK.search(text)
-    found = _SUMMARY.search(text[: block.start()] if block else text)
-    return found.group(1).strip().strip("*_`").strip()[:200] if found else ""
+    match = _SUMMARY.search(text[: block.start()] if block else text)
+    return match.group(1).strip().strip("*_`").strip()[:200] if match else ""
 
 
 def _repeat_reply(reply: Completion) -> str:
@@ -279,8 +293,8 @@ def _judge_reply(context: AttemptContext, before: AttemptState, after: AttemptSt
         earlier = before.feedback.removeprefix(_UNCHANGED).strip()  # said once, however often it happens
         return _redo(after, f"{_UNCHANGED}\n\n{earlier}".strip(), before.verdict, "the reply changed nothing")
     own = {path: text for path, text in after.change.items() if text != context.task.spec.files.get(path)}
-    if found := syntax.verdict(own, digest(after.change, after.own_tests)):
-        return _redo(after, feedback.shape(found), found, feedback.headline(found))
+    if verdict := syntax.verdict(own, digest(after.change, after.own_tests)):
+        return _redo(after, feedback.shape(verdict), verdict, feedback.headline(verdict))
     if not draft.taken and not draft.refused:
         if set(after.change) <= set(LAID_OUT):  # no project is begun for nothing
             after = replace(after, change={})
@@ -320,9 +334,9 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
 
     What is stable comes first.
     """
-    if plain.is_plain(context, state, services, Phase.CODING):
-        state = plain.start(context, state, services.tree)
-        return state, plain.coding_prompt(sections.prompt_context(context, state, services, Phase.CODING))
+    if plain_requests.is_plain(context, state, services, Phase.CODING):
+        state = plain_requests.start(context, state, services.tree)
+        return state, plain_requests.coding_prompt(sections.prompt_context(context, state, services, Phase.CODING))
     about = sections.prompt_context(context, state, services, Phase.CODING)
     if about.explores:
         return state, working_prompt(about, _now(state, _BEGIN, _MEND))

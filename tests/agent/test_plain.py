@@ -105,6 +105,17 @@ async def test_a_file_to_change_is_shown_indented_and_an_afresh_answer_begins_fr
     assert ask(bench, 1) == ask(bench, 2) == ask(bench, 0)
 
 
+async def test_after_an_answer_that_changes_nothing_the_failure_is_shown() -> None:
+    base = {"add.py": "def add(a, b):\n    return a - b\n"}
+    bench = bench_of(WRONG, WRONG, RIGHT, base=base)
+    state = await bench.run(case_for("Mend add in add.py", tests=TESTS))
+    assert state.phase is P.COMMIT
+    prompts = [(ask(bench, at), request.temperature) for at, request in enumerate(bench.model.requests)]
+    assert len(set(prompts)) == 3, "no prompt is sent twice"
+    assert "AssertionError" not in prompts[0][0]
+    assert all("This is add.py" in text and "AssertionError" in text for text, _ in prompts[1:])
+
+
 @pytest.mark.parametrize(
     ("description", "fields"),
     [
@@ -122,6 +133,25 @@ async def test_a_file_that_is_too_long_to_be_sent_is_changed_in_the_usual_form()
     bench = bench_of(block("add.py", "def add(a, b):\n    return a + b\n"), base={"add.py": "x = 1\n" * 500})
     await bench.run(case_for("Write add in add.py", tests=TESTS))
     assert bench.model.phases[0] is P.PLANNING
+
+
+async def test_of_a_long_python_file_single_functions_are_asked_for_and_put_into_it() -> None:
+    others = "".join(f"def f{number}():\n    return {number}\n\n\n" for number in range(200))
+    base = {"add.py": f"{others}def add(a, b):\n    return a - b\n"}
+    bench = bench_of(RIGHT, base=base)
+    state = await bench.run(case_for("Mend add(a, b) in add.py", tests=TESTS))
+    assert state.phase is P.COMMIT
+    assert bench.model.phases == [P.CODING]
+    assert "This stands in add.py:\n\n    def add(a, b):\n        return a - b\n\nAnswer with the" in ask(bench, 0)
+    assert state.change["add.py"] == f"{others}def add(a, b):\n    return a + b\n"
+
+
+async def test_of_a_long_file_that_the_task_names_nothing_of_the_outline_is_shown() -> None:
+    others = "".join(f"def f{number}():\n    return {number}\n\n\n" for number in range(50))
+    bench = bench_of(RIGHT, base={"add.py": f"{others.rstrip()}\n"})
+    state = await bench.run(case_for("Write add(a, b) in add.py", tests=TESTS))
+    assert "add.py defines:\n\n    def f0()\n    def f1()" in ask(bench, 0)
+    assert state.change["add.py"] == f"{others}def add(a, b):\n    return a + b\n"
 
 
 async def test_other_models_are_asked_as_before() -> None:

@@ -28,7 +28,7 @@ class Shown:
     """A part as shown: its text, the files and lessons in it, how many files it left out; `cut` as text says."""
 
     text: str = ""
-    whole: tuple[str, ...] = ()
+    in_full: tuple[str, ...] = ()
     outlined: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     left_out: int = 0
@@ -62,7 +62,9 @@ class Prompt:
     explores: bool = False
     """Whether whoever is asked works with tools, so that files are shown as a beginning alone."""
     is_plain: bool = False
-    """Whether it is asked in plain words (`agent.prompt.plain`)."""
+    """Whether it is asked in plain words (`agent.prompt.plain_requests`)."""
+    part_of: str = ""
+    """The file of which the answer holds single definitions."""
     temperature: float | None = None
     """None leaves it to the settings."""
 
@@ -77,20 +79,20 @@ class Prompt:
 
     def record(self) -> dict[str, Any]:
         """Small JSON for the timeline; lists of files are cut to forty, beside their counts."""
-        shown = [one for _, one, _ in self.held]
-        found: dict[str, Any] = {
+        shown = [part for _, part, _ in self.held]
+        data: dict[str, Any] = {
             "tokens": self.tokens,
             "limit": self.limit,
             "sections": [[title, tokens] for title, _, tokens in self.held],
-            "left_out": max(0, sum(one.left_out for one in shown)),
-            "shortened": [title for title, one, _ in self.held if one.cut],
+            "left_out": max(0, sum(part.left_out for part in shown)),
+            "shortened": [title for title, part, _ in self.held if part.cut],
             "omitted": list(self.omitted),
-            "lessons": [number for one in shown for number in one.lessons],
+            "lessons": [number for part in shown for number in part.lessons],
         }
-        for kind in ("whole", "outlined", "named"):
-            paths = [path for one in shown for path in getattr(one, kind)]
-            found |= {kind: [path[:_PATH_CHARS] for path in paths[:MOST_NAMED]], f"{kind}_count": len(paths)}
-        return found
+        for kind, field_name in (("whole", "in_full"), ("outlined", "outlined"), ("named", "named")):
+            paths = [path for part in shown for path in getattr(part, field_name)]
+            data |= {kind: [path[:_PATH_CHARS] for path in paths[:MOST_NAMED]], f"{kind}_count": len(paths)}
+        return data
 
 
 def tokens_of(messages: Iterable[Message], gauge: Gauge) -> int:
@@ -105,18 +107,18 @@ def compose(head: Message, parts: Sequence[Section], limit: int, gauge: Gauge, *
     """
     left = int(limit * (1 - spare)) - tokens_of([head, Message(role="user", text="")], gauge)
     last = max((part.rank for part in parts), default=0)
-    found, omitted = dict[int, Shown](), list[str]()
+    shown_by_index, omitted = dict[int, Shown](), list[str]()
     for at, part in sorted(enumerate(parts), key=lambda pair: pair[1].rank):
         titled = gauge.tokens(f"## {part.title}\n\n\n\n")
-        kept = 0 if part.rank in (0, last) else limit // 7
-        shown = _fill_section(part, min(int(limit * part.share), left - kept) - titled, gauge, omitted)
+        reserve = 0 if part.rank in (0, last) else limit // 7
+        shown = _fill_section(part, min(int(limit * part.share), left - reserve) - titled, gauge, omitted)
         if shown.text.strip():
-            found[at] = shown
+            shown_by_index[at] = shown
             left -= gauge.tokens(shown.text) + titled
-    order = sorted(found)
-    text = user_message((parts[at].title, found[at].text) for at in order)
+    order = sorted(shown_by_index)
+    text = user_message((parts[at].title, shown_by_index[at].text) for at in order)
     held: tuple[tuple[str, Shown, int], ...] = (("Instructions", Shown(), gauge.tokens(head.text)),)
-    held += tuple((parts[at].title, found[at], gauge.tokens(found[at].text)) for at in order)
+    held += tuple((parts[at].title, shown_by_index[at], gauge.tokens(shown_by_index[at].text)) for at in order)
     messages = (head, text) if head.text else (text,)
     return Prompt(messages=messages, limit=limit, gauge=gauge, held=held, omitted=tuple(omitted))
 
@@ -128,7 +130,7 @@ def _fill_section(part: Section, space: int, gauge: Gauge, omitted: list[str]) -
         return shown
     omitted.append(part.title)
     text = f"(left out: about {gauge.tokens(shown.text):,} tokens, which do not fit into this prompt)"
-    away = len(shown.whole) + len(shown.outlined) + len(shown.named) + shown.left_out
+    away = len(shown.in_full) + len(shown.outlined) + len(shown.named) + shown.left_out
     return Shown(text=text if gauge.tokens(text) <= space else "", left_out=away)
 
 
@@ -143,10 +145,10 @@ def clip(text: str, space: int, gauge: Gauge) -> tuple[str, bool]:
         return text, False
     remark = "… (shortened: {:,} of {:,} characters follow, which do not fit into this prompt)"
     most = int(space * gauge.bytes_per_token) - utf8_size(remark) - 16
-    kept = text.encode("utf-8", "replace")[: max(0, most)].decode("utf-8", "ignore")
-    line = kept.rfind("\n")
-    kept = kept[: line + 1] if line > len(kept) // 2 else kept
-    return f"{kept.rstrip()}\n{remark.format(len(text) - len(kept), len(text))}".lstrip("\n"), True
+    beginning = text.encode("utf-8", "replace")[: max(0, most)].decode("utf-8", "ignore")
+    line = beginning.rfind("\n")
+    beginning = beginning[: line + 1] if line > len(beginning) // 2 else beginning
+    return f"{beginning.rstrip()}\n{remark.format(len(text) - len(beginning), len(text))}".lstrip("\n"), True
 
 
 def record_repeat(first: Mapping[str, Any], prompt: Prompt) -> dict[str, Any]:

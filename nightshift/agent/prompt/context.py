@@ -62,7 +62,7 @@ def estimate_tokens(text: str) -> int:
 
 def _list_names(text: str) -> list[str]:
     """Words that have the form of a file's name, in order; in time linear in the text, whatever it holds."""
-    words = (found.strip(".-").removeprefix("/") for found in _WORD.findall(text[:100_000]))
+    words = (word.strip(".-").removeprefix("/") for word in _WORD.findall(text[:100_000]))
     return list(dict.fromkeys(word for word in words if _NAMED.fullmatch(word)))
 
 
@@ -81,7 +81,7 @@ def list_mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
     bases: dict[str, list[str]] = {word: [] for word in words if "/" not in word}
     for path in view.paths():
         bases.get(path.rsplit("/", 1)[-1], []).append(path)
-    return list(dict.fromkeys([*paths, *(found[0] for found in bases.values() if len(found) == 1)]))
+    return list(dict.fromkeys([*paths, *(namesakes[0] for namesakes in bases.values() if len(namesakes) == 1)]))
 
 
 def list_named_paths(text: str) -> list[str]:
@@ -98,16 +98,16 @@ def list_expected_files(context: AttemptContext, state: AttemptState, view: View
     tests = {**spec.tests, **state.own_tests}
     sources = [
         [path for path in state.change if not is_test_path(path) and path not in laid_out],
-        [path for place, text in tests.items() for path in _list_wanted(place, text, view)],
+        [path for test_path, text in tests.items() for path in _list_wanted(test_path, text, view)],
         [
             path
             for path in list_named_paths(projects.without_folder(spec.description, state.project, view.paths()))
             if not is_test_path(path) and path not in tests
         ],
     ]
-    found = [list(dict.fromkeys(source)) for source in sources]
-    single = next((source for source in found if len(source) == 1), None)
-    return single or list(dict.fromkeys(path for source in found for path in source))
+    candidates = [list(dict.fromkeys(source)) for source in sources]
+    single = next((source for source in candidates if len(source) == 1), None)
+    return single or list(dict.fromkeys(path for source in candidates for path in source))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,8 +151,10 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
 
 def _tests_of(matter: Collection[str], tests: Iterable[str], view: View) -> list[str]:
     """Of a project's tests some that import what matters: the task may contradict them."""
-    found = (path for path in tests if not set(_list_imported(path, view.text(path) or "", view)).isdisjoint(matter))
-    return list(islice(found, _MAX_TESTS))
+    importers = (
+        path for path in tests if not set(_list_imported(path, view.text(path) or "", view)).isdisjoint(matter)
+    )
+    return list(islice(importers, _MAX_TESTS))
 
 
 def _list_mentioned(
@@ -163,8 +165,8 @@ def _list_mentioned(
     That is what they import, and the other sources of a project in which they lie.
     """
     spoken = {
-        path: one
-        for path, one in list_spoken_of(view, interest, symbol_cache).items()
+        path: file_tags
+        for path, file_tags in list_spoken_of(view, interest, symbol_cache).items()
         if path not in chosen and path not in tests and weight_of(path) == 1.0
     }
     scores = by_words(spoken, interest) if len(spoken) > _MAX_SHARED else dict.fromkeys(spoken, 1.0)
@@ -175,8 +177,8 @@ def _list_mentioned(
 
 def _of_projects(paths: Sequence[str], view: View) -> list[str]:
     """The README and some sources of the projects in which these files lie."""
-    known = set(projects.projects_of(view.tree))
-    homes = dict.fromkeys(home for path in paths if (home := path.partition("/")[0]) in known)
+    project_names = set(projects.projects_of(view.tree))
+    homes = dict.fromkeys(home for path in paths if (home := path.partition("/")[0]) in project_names)
     if not homes:
         return []
     readmes = {f"{home}/README.md" for home in homes}
@@ -194,7 +196,7 @@ def _list_targets(context: AttemptContext, state: AttemptState, view: View) -> l
         *list_mentioned(_words(context, state, view), view, by_name=context.sees_all(state)),
         *filter(None, map(state.scope.inside, context.built_on)),
     ]
-    first += [path for place, text in tests.items() for path in _list_imported(place, text, view)]
+    first += [path for test_path, text in tests.items() for path in _list_imported(test_path, text, view)]
     first += list_mentioned(state.feedback, view, by_name=context.sees_all(state))
     chosen = dict.fromkeys(path for path in first if path in view and path not in tests)
     for path in list(chosen)[:_MAX_RELEVANT]:
@@ -205,9 +207,9 @@ def _list_targets(context: AttemptContext, state: AttemptState, view: View) -> l
 def _words(context: AttemptContext, state: AttemptState, view: View) -> str:
     """Join the words of task, plan and answers; paths that begin with the task's project as it has them."""
     asked = (*(state.brief.questions if state.brief else ()), *state.questions)
-    answers = (context.answers.get(one.subject, "") or one.answer for one in asked)
-    said = (one.text for one in context.said)
-    words = "\n".join([context.task.spec.description, state.plan, *filter(None, answers), *said])
+    answers = (context.answers.get(question.subject, "") or question.answer for question in asked)
+    messages = (message.text for message in context.messages)
+    words = "\n".join([context.task.spec.description, state.plan, *filter(None, answers), *messages])
     return projects.without_folder(words, state.project, view.paths())
 
 
@@ -242,16 +244,16 @@ def show_files(
     With an `interest` a file that takes too much is shown by the stretches that it is about; without one, and where
     nothing of it is known, by its signatures.
     """
-    whole, stretches, outlined, names = dict[str, str](), dict[str, str](), dict[str, str](), list[str]()
+    full_texts, stretches, outlined, names = dict[str, str](), dict[str, str](), dict[str, str](), list[str]()
     space -= _QUOTE_TOKENS + sum(gauge.tokens(head) for head in (_STRETCHES, _ONLY_SIGNATURES, _TOO_LONG))
     texts = {path: view.text(path) for path in paths}
-    sizes = {path: gauge.tokens(_whole(path, text) + "\n\n") for path, text in texts.items() if text is not None}
+    sizes = {path: gauge.tokens(_fence_file(path, text) + "\n\n") for path, text in texts.items() if text is not None}
     rest = sum(sizes.values())
     for path, text in texts.items():
         size = sizes.get(path, 0)
         rest -= size
         if 0 < size <= (space if interest is None else max(space // 2, space - rest)):
-            whole[path] = _whole(path, text)
+            full_texts[path] = _fence_file(path, text)
             space -= size
             continue
         forms = (
@@ -260,25 +262,27 @@ def show_files(
             else []
         )
         forms.append((outlined, _outline_file(path, text)))
-        for kept, shape in forms:
+        for shapes, shape in forms:
             if shape and gauge.tokens(shape + "\n\n") <= space:
-                kept[path] = shape
+                shapes[path] = shape
                 space -= gauge.tokens(shape + "\n\n")
                 break
         else:
             names.append(path)
     listed = take_lines(names[:_LISTED], space, gauge)
     away = len(names) - len(listed)
-    parts = ["\n\n".join(whole.values())]
+    parts = ["\n\n".join(full_texts.values())]
     parts += [_STRETCHES + "\n\n" + "\n\n".join(stretches.values())] if stretches else []
     parts += [_ONLY_SIGNATURES + "\n" + "\n".join(outlined.values())] if outlined else []
     parts += [_TOO_LONG + ", ".join(listed) + (f" and {away} more" if away else "")] if listed else []
     text = "\n\n".join(part for part in parts if part)
     text = quote("files", text) if text else ""
-    return Shown(text=text, whole=tuple(whole), outlined=(*stretches, *outlined), named=tuple(listed), left_out=away)
+    return Shown(
+        text=text, in_full=tuple(full_texts), outlined=(*stretches, *outlined), named=tuple(listed), left_out=away
+    )
 
 
-def _whole(path: str, text: str | None) -> str:
+def _fence_file(path: str, text: str | None) -> str:
     return fence(path, text) if text is not None else ""
 
 
@@ -314,8 +318,8 @@ def listing(
 def _list_shared(view: View, matter: Sequence[str], space: int, gauge: Gauge) -> Shown:
     """The daemon's own workspace: the files that matter, and those of other tasks, sources first and tests counted."""
     listed = take_lines(matter, space, gauge)
-    known = set(matter)
-    others = [path for path in view.paths() if path not in known]
+    matter_paths = set(matter)
+    others = [path for path in view.paths() if path not in matter_paths]
     sources = list(islice((path for path in others if not is_test_path(path)), _OF_OTHERS))
     beside = take_lines(sources, space - sum(gauge.tokens(path + ", ") for path in listed), gauge)
     text = quote("file names", "\n".join(listed)) if listed else ""

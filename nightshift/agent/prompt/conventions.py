@@ -58,10 +58,10 @@ def conventions(tree: Tree, paths: Iterable[str], space: int, gauge: Gauge, *, t
     shown = [f"{_HEAD}\n\n" + quote("conventions", "\n\n".join(parts))] if parts else []
     head = _READ if tools else _SKILLS
     left = space - sum(map(gauge.tokens, shown)) - gauge.tokens(head) - _FRAME
-    known = list(skills(tree))
-    lines = take_lines((f"- {name}: {about} ({path})" for name, about, path in known), left, gauge)
+    catalogue = list(skills(tree))
+    lines = take_lines((f"- {name}: {about} ({path})" for name, about, path in catalogue), left, gauge)
     shown += [f"{head}\n\n" + quote("skills", "\n".join(lines))] if lines else []
-    return Shown(text="\n\n".join(shown), cut=cut or len(lines) < len(known))
+    return Shown(text="\n\n".join(shown), cut=cut or len(lines) < len(catalogue))
 
 
 def _files(tree: Tree, paths: Iterable[str], space: int, gauge: Gauge) -> tuple[list[str], bool]:
@@ -79,9 +79,9 @@ def _files(tree: Tree, paths: Iterable[str], space: int, gauge: Gauge) -> tuple[
 def nearest(tree: Tree, paths: Iterable[str]) -> list[str]:
     """The files of conventions that hold for these paths, in their order: each one's nearest, then that of the root."""
     chains = (reversed(["", *(f"{folder}/" for folder in folders_of(path))]) for path in paths)
-    found = (next(filter(None, (_in(folder, tree) for folder in chain)), "") for chain in chains)
+    nearest_files = (next(filter(None, (_in(folder, tree) for folder in chain)), "") for chain in chains)
     root = _in("", tree)
-    return [path for path in dict.fromkeys(found) if path and path != root] + ([root] if root else [])
+    return [path for path in dict.fromkeys(nearest_files) if path and path != root] + ([root] if root else [])
 
 
 def _in(folder: str, tree: Tree) -> str:

@@ -68,11 +68,11 @@ def outline(path: str, text: str, interest: Interest | None = None, most: int = 
     about = interest or Interest()
     named = about.names | about.plain_names
 
-    def place(at: int) -> tuple[bool, int, bool, int]:
+    def rank_line(at: int) -> tuple[bool, int, bool, int]:
         shared = len(words_of(lines[at].partition("(")[0]) & about.words)
         return named.isdisjoint(NAME.findall(lines[at])[:4]), -shared, lines[at].startswith((" ", ".")), at
 
-    shown = sorted(sorted(range(len(lines)), key=place)[:most])
+    shown = sorted(sorted(range(len(lines)), key=rank_line)[:most])
     more = [f"    … and {len(lines) - most} more"] if len(lines) > most else []
     return "\n".join([f"{path}:", *("    " + _short(lines[at]) for at in shown), *more])
 
@@ -84,7 +84,7 @@ def _short(line: str) -> str:
 def excerpt(path: str, text: str, interest: Interest, space: int, gauge: Gauge) -> str:
     """The stretches that matter most, below them an outline, within so many tokens; nothing where none fits."""
     shapes = (outline(path, text, interest, most) for most in (MOST_LINES, MOST_LINES // 3))
-    fitting = (one for one in shapes if "\n    " in one and gauge.tokens(one) <= space * _OUTLINE_SHARE)
+    fitting = (shape for shape in shapes if "\n    " in shape and gauge.tokens(shape) <= space * _OUTLINE_SHARE)
     about = next(fitting, "")
     lines = text.split("\n")
     space -= gauge.tokens(about) if about else 0
@@ -99,13 +99,13 @@ def excerpt(path: str, text: str, interest: Interest, space: int, gauge: Gauge) 
 
 
 def _choose_parts(
-    found: Sequence[Part], lines: Sequence[str], interest: Interest, space: int, gauge: Gauge
+    all_parts: Sequence[Part], lines: Sequence[str], interest: Interest, space: int, gauge: Gauge
 ) -> list[Part]:
     """The heaviest parts that fit together."""
-    weights = dict(zip(found, _weights(found, lines, interest), strict=True))
+    weights = dict(zip(all_parts, _weights(all_parts, lines, interest), strict=True))
     least = max(_LEAST_WEIGHT, min(_LEAST * max(weights.values(), default=0.0), _MEMBER))
     chosen = list[Part]()
-    for part in sorted(found, key=lambda one: (-weights[one], one.first)):
+    for part in sorted(all_parts, key=lambda part: (-weights[part], part.first)):
         if weights[part] < least:
             break
         space -= (size := gauge.tokens("\n".join(lines[part.first - 1 : part.last])) + _FRAME)
@@ -116,21 +116,22 @@ def _choose_parts(
     return chosen
 
 
-def _weights(found: Sequence[Part], lines: Sequence[str], interest: Interest) -> list[float]:
-    texts = ["\n".join(lines[part.first - 1 : part.last]) for part in found]
+def _weights(all_parts: Sequence[Part], lines: Sequence[str], interest: Interest) -> list[float]:
+    texts = ["\n".join(lines[part.first - 1 : part.last]) for part in all_parts]
     shared = [words_of(text) & interest.words for text in texts]
     frequency = Counter(word for words in shared for word in words)
     uses = [
-        interest.names.intersection(NAME.findall(text)) - {part.name} for part, text in zip(found, texts, strict=True)
+        interest.names.intersection(NAME.findall(text)) - {part.name}
+        for part, text in zip(all_parts, texts, strict=True)
     ]
     used = Counter(name for names in uses for name in names)
     weights = list[float]()
-    for part, words, names in zip(found, shared, uses, strict=True):
+    for part, words, names in zip(all_parts, shared, uses, strict=True):
         length = 1 + (part.last - part.first) / 40
-        weight = sum(math.log(1 + len(found) / frequency[word]) for word in words) / math.sqrt(length)
-        weight += sum(math.log(1 + len(found) / frequency[word]) for word in words & words_of(part.name))
+        weight = sum(math.log(1 + len(all_parts) / frequency[word]) for word in words) / math.sqrt(length)
+        weight += sum(math.log(1 + len(all_parts) / frequency[word]) for word in words & words_of(part.name))
         weight += _NAMED * (part.name in interest.names and part.opens) + _MEMBER * (part.holder in interest.names)
-        weight += _USES * max((_rarity(used[name], len(found)) for name in names), default=0.0)
+        weight += _USES * max((_rarity(used[name], len(all_parts)) for name in names), default=0.0)
         weight += _SPOKEN * (part.name in interest.plain_names) + _HEAD * (part.first == 1)
         weights.append(weight)
     return weights
@@ -144,7 +145,7 @@ def _rarity(holders: int, parts: int) -> float:
 def _join_parts(chosen: Sequence[Part]) -> list[tuple[int, int]]:
     """The parts as ranges of lines in order, those that nearly touch as one."""
     ranges = list[tuple[int, int]]()
-    for part in sorted(chosen, key=lambda one: one.first):
+    for part in sorted(chosen, key=lambda part: part.first):
         if ranges and part.first - ranges[-1][1] <= _GAP_LINES:
             ranges[-1] = (ranges[-1][0], max(part.last, ranges[-1][1]))
         else:
@@ -154,11 +155,11 @@ def _join_parts(chosen: Sequence[Part]) -> list[tuple[int, int]]:
 
 def parts(path: str, text: str) -> list[Part]:
     """The pieces that a text consists of, in order; lines between them belong to none."""
-    found = list(_of_source(path, text))
-    if not found:
+    source_parts = list(_of_source(path, text))
+    if not source_parts:
         return list(_blocks(text))
-    head = found[0].first - 1
-    return [*([Part(first=1, last=head)] if head else []), *(piece for part in found for piece in _pieces(part))]
+    head = source_parts[0].first - 1
+    return [*([Part(first=1, last=head)] if head else []), *(piece for part in source_parts for piece in _pieces(part))]
 
 
 def _of_source(path: str, text: str) -> Iterable[Part]:
@@ -207,15 +208,15 @@ def _javascript(path: str, text: str) -> Iterator[Part]:
         node = (top.child_by_field_name("declaration") or top) if top.type == "export_statement" else top
         name = javascript.node_text(node.child_by_field_name("name"))
         body = node.child_by_field_name("body")
-        members = [one for one in body.named_children if one.type == "method_definition"] if body else []
+        members = [child for child in body.named_children if child.type == "method_definition"] if body else []
         begin, end = top.start_point[0] + 1, top.end_point[0] + 1
         if node.type != "class_declaration" or not members:
             yield Part(first=begin, last=end, name=name)
             continue
         yield Part(first=begin, last=max(begin, members[0].start_point[0]), name=name)
-        for one in members:
-            of = javascript.node_text(one.child_by_field_name("name"))
-            yield Part(first=one.start_point[0] + 1, last=one.end_point[0] + 1, name=of, holder=name)
+        for member in members:
+            of = javascript.node_text(member.child_by_field_name("name"))
+            yield Part(first=member.start_point[0] + 1, last=member.end_point[0] + 1, name=of, holder=name)
 
 
 def _blocks(text: str) -> Iterator[Part]:

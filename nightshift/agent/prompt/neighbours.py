@@ -29,20 +29,23 @@ def where(state: AttemptState, tree: Tree) -> str:
 
 def neighbours(context: AttemptContext, state: AttemptState, tree: Tree, space: int, gauge: Gauge) -> str:
     """The files of other projects that a task names or is built on, as many as fit."""
-    whole = projects.whole_of(tree)
-    if state.project is None or whole is tree or space <= 0:
+    full_tree = projects.whole_of(tree)
+    if state.project is None or full_tree is tree or space <= 0:
         return ""
     words = {word.rstrip("-_") for word in re.findall(r"[a-z][a-z0-9_-]*", context.task.spec.description.lower())}
-    known = [name for name in projects.projects_of(whole) if name != state.project]
+    other_projects = [name for name in projects.projects_of(full_tree) if name != state.project]
     used = {path.partition("/")[0] for path in context.built_on}
-    about = [*(name for name in known if name in used), *(name for name in known if name in words - used)]
-    paths = [path for name in about[:_MOST_PROJECTS] for path in _files(whole, name)]
+    about = [
+        *(name for name in other_projects if name in used),
+        *(name for name in other_projects if name in words - used),
+    ]
+    paths = [path for name in about[:_MOST_PROJECTS] for path in _files(full_tree, name)]
     if not paths:
         return ""
-    shown = show_files(View(whole, {}), paths, space - gauge.tokens(_OTHERS), gauge)
+    shown = show_files(View(full_tree, {}), paths, space - gauge.tokens(_OTHERS), gauge)
     return f"{_OTHERS}\n\n{shown.text}" if shown.text else ""
 
 
-def _files(whole: Tree, name: str) -> list[str]:
-    below = [path for path in whole.entries() if path.startswith(f"{name}/") and not is_test_path(path)]
+def _files(full_tree: Tree, name: str) -> list[str]:
+    below = [path for path in full_tree.entries() if path.startswith(f"{name}/") and not is_test_path(path)]
     return sorted(below, key=lambda path: (path != f"{name}/README.md", path))[:_MOST_FILES]

@@ -102,9 +102,9 @@ def prompt_context(
 
 def join_parts(about: PromptContext, head: Message, parts: Sequence[Section], *, once: bool = False) -> Prompt:
     """The prompt of these parts within its limit; with `once` no room is kept to ask again."""
-    said = the_messages(about.context.said, about.gauge)
-    made = compose(head, [*parts[:1], said, *parts[1:]], about.limit, about.gauge, spare=0.0 if once else _SPARE)
-    return replace(made, explores=about.explores)
+    messages = the_messages(about.context.messages, about.gauge)
+    prompt = compose(head, [*parts[:1], messages, *parts[1:]], about.limit, about.gauge, spare=0.0 if once else _SPARE)
+    return replace(prompt, explores=about.explores)
 
 
 def language_file(context: AttemptContext, *, tests: bool = False) -> str:
@@ -158,8 +158,8 @@ def the_reading(brief: Brief) -> str:
     lines += [f"{name}: {text}" for name, text in (("Inputs", brief.inputs), ("Outputs", brief.outputs)) if text]
     for name, items in (("Constraints", brief.constraints), ("Acceptance tests", brief.acceptance)):
         lines += [f"{name}:", *(f"- {item}" for item in items)] if items else []
-    answered = [one for one in brief.questions if one.answer]
-    lines += ["Settled:", *(f"- {one.text} {one.answer}" for one in answered)] if answered else []
+    answered = [question for question in brief.questions if question.answer]
+    lines += ["Settled:", *(f"- {question.text} {question.answer}" for question in answered)] if answered else []
     return "\n".join(lines)
 
 
@@ -221,11 +221,11 @@ def _own_files(about: PromptContext, space: int) -> Shown:
         return _overview(about, min(space, _OVERVIEW_TOKENS))
     names = _list_files(about, space // 2)
     space -= about.gauge.tokens(f"{names.text}\n\n{_AROUND}\n\n")
-    found = outlines(about.view, about.near, space, about.gauge) if about.near.around else Shown()
-    if not found.text:
+    around = outlines(about.view, about.near, space, about.gauge) if about.near.around else Shown()
+    if not around.text:
         return names
     # The part with the files counts all that it does not show, these among them.
-    return replace(found, text=f"{names.text}\n\n{_AROUND}\n\n{found.text}", left_out=-len(found.outlined))
+    return replace(around, text=f"{names.text}\n\n{_AROUND}\n\n{around.text}", left_out=-len(around.outlined))
 
 
 def _list_files(about: PromptContext, space: int) -> Shown:
@@ -268,7 +268,7 @@ def _files(about: PromptContext, space: int) -> Shown:
     space = min(space, _BEGINNING_TOKENS) if about.explores else space
     space -= about.gauge.tokens(more)
     shown = show_files(about.view, about.near.matter, space, about.gauge, about.near.interest)
-    shown_count = len(shown.whole) + len(shown.outlined) + len(shown.named)
+    shown_count = len(shown.in_full) + len(shown.outlined) + len(shown.named)
     all_of_it = about.context.sees_all(about.state)
     away = (about.view.count() if all_of_it else len(about.near.matter)) - shown_count
     return replace(shown, text=(shown.text + more).strip(), left_out=max(0, away))
@@ -292,7 +292,7 @@ def _change(about: PromptContext, space: int, new: bool) -> Shown:
         elif before != text:
             diffs.append(_diff(path, before, text))
     text, cut = clip("\n".join(diffs), min(space, _CHANGE_TOKENS) - _FRAME, about.gauge)
-    return Shown(text=quote("diff", text) if diffs else "", whole=tuple(change) if new else (), cut=cut)
+    return Shown(text=quote("diff", text) if diffs else "", in_full=tuple(change) if new else (), cut=cut)
 
 
 def _diff(path: str, before: str | None, after: str | None) -> str:
@@ -353,9 +353,11 @@ def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
 
 def _remarks(state: AttemptState) -> Section:
     """The readers' remarks that the feedback does not say: mended along with the rest, or not at all."""
-    found = [one for one in state.remarks_on_change if one.gravity is not Gravity.LOW]
+    remarks = [remark for remark in state.remarks_on_change if remark.gravity is not Gravity.LOW]
     lines = [
-        f"- {one}{f' Suggested: {one.fix}' if one.fix else ''}" for one in found if one.reason not in state.feedback
+        f"- {remark}{f' Suggested: {remark.fix}' if remark.fix else ''}"
+        for remark in remarks
+        if remark.reason not in state.feedback
     ]
     text = quote("remarks", "\n".join(lines)) if state.feedback and lines else ""
     return fix("What readers of the change found besides; mend it along the way", text, share=0.1, rank=4)
@@ -374,16 +376,16 @@ def _show_hand_over(state: AttemptState, space: int, gauge: Gauge) -> Shown:
 
 def _earlier(state: AttemptState, space: int, gauge: Gauge) -> Shown:
     """The tries of this context but the last, each in a few lines; of too many the oldest ones go."""
-    lines, kept = lines_of(state)[:-1], list[str]()
+    lines, shown_lines = lines_of(state)[:-1], list[str]()
     space -= _FRAME + 20
     for line in reversed(lines):
         space -= gauge.tokens(line + "\n")
         if space < 0:
             break
-        kept.insert(0, line)
-    away = len(lines) - len(kept)
-    kept = [f"(left out: the {away} oldest)", *kept] if away else kept
-    return Shown(text=quote("earlier tries", "\n".join(kept)) if kept else "", cut=bool(away))
+        shown_lines.insert(0, line)
+    away = len(lines) - len(shown_lines)
+    shown_lines = [f"(left out: the {away} oldest)", *shown_lines] if away else shown_lines
+    return Shown(text=quote("earlier tries", "\n".join(shown_lines)) if shown_lines else "", cut=bool(away))
 
 
 def _failure(state: AttemptState, space: int, gauge: Gauge) -> Shown:

@@ -1,4 +1,4 @@
-"""Reads what a test command that is no known runner reports of its tests: JUnit XML, TAP, `cargo test`, `go test -json`.
+"""Read the reports of test commands that are no known runner: JUnit XML, TAP, `cargo test`, `go test -json`.
 
 The report is written by whatever the command runs, the tested code among it. So it may make a verdict worse or tell
 more of it; that a command failed is never taken back for what its report says.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nightshift.core.tasks.verdicts import Result
 from nightshift.verdict.answer import Session
 from nightshift.verdict.reports import cargo, go_json, junit, tap
 from nightshift.verdict.reports.collected import Collected, Told
@@ -43,34 +42,36 @@ def read(session: Session) -> Reported | None:
     Of several kinds of report one counts: the first that tells of a failure, else the first that tells of a test.
     """
     files, notes = _files(session.reports)
-    found = [files, *_lines(session)]
-    telling = [one for one in found if one.has_failed] or [one for one in found if len(one)]
+    collected = [files, *_lines(session)]
+    telling = [report for report in collected if report.has_failed] or [report for report in collected if len(report)]
     if not telling:
         return Reported(form="", tests=(), notes=notes) if notes else None
-    told = telling[0]
+    chosen = telling[0]
     left_out = session.printed[2]
-    if left_out and told is not files:
+    if left_out and chosen is not files:
         notes = (*notes, f"{left_out} bytes in the middle of its output were not read")
     return Reported(
-        form=told.form, tests=tuple(told), faults=tuple(told.faults), unlisted=told.unlisted, notes=notes
+        form=chosen.form, tests=tuple(chosen), faults=tuple(chosen.faults), unlisted=chosen.unlisted, notes=notes
     )
 
 
-
 def _files(reports: Sequence[tuple[str, str | None]]) -> tuple[Collected, tuple[str, ...]]:
-    found, notes = Collected(junit.FORM), list[str]()
+    collected, notes = Collected(junit.FORM), list[str]()
     for path, text in reports:
         try:
             if text is None:
                 raise junit.Unreadable("it is larger than what is read")
-            junit.read(text, found)
+            junit.read(text, collected)
         except junit.Unreadable as why:
             notes.append(f"the report {path} was not read to its end: {why}")
-    return found, tuple(notes[:10])
+    return collected, tuple(notes[:10])
 
 
 def _lines(session: Session) -> list[Collected]:
     head, tail, left_out = session.printed
     parts = (head, tail) if left_out else (head + tail,)
     lines = [line for part in parts for line in part.split("\n")]
-    return [reader((line for line in lines if len(line) <= most), whole=not left_out) for reader, most in LINES.items()]
+    return [
+        reader((line for line in lines if len(line) <= most), is_complete=not left_out)
+        for reader, most in LINES.items()
+    ]

@@ -9,13 +9,16 @@ to write is named last. Nothing is planned, explained or answered in JSON.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 
 from nightshift.agent.prompt import sections
 from nightshift.agent.prompt.budget import Prompt, Section, Shown, clip, fix
 from nightshift.agent.prompt.context import list_expected_files, list_named_paths
+from nightshift.agent.python_outline import signatures
+from nightshift.agent.replies.definitions import quote_definitions
 from nightshift.agent.services import AgentServices
 from nightshift.agent.view import View, settle
 from nightshift.core.code.paths import is_test_path
@@ -24,13 +27,17 @@ from nightshift.core.dialogue import Message
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.projects import LAID_OUT
 from nightshift.core.tasks.states import Phase
-from nightshift.core.tasks.task import Language
+from nightshift.core.tasks.task import Language, digest
 from nightshift.core.tasks.verdicts import Failure
 
 MENDS_AT = 4
 """Each fourth iteration mends the code of the one before; the others begin afresh."""
 MOST_FILES = 2
 """Files that a task may name to be asked for at once, without a plan."""
+PART_LINES = 80
+"""Of a Python file with more lines a small model is asked for single functions."""
+_DEFINED = re.compile(r"\b[A-Za-z_]\w*\(|`[A-Za-z_][\w.]*`|\b[a-z]+_\w+|\b[A-Z]\w+\.[a-z_]\w*")
+"""A name of code in a task's words."""
 _FAILURE_CHARS = 1200
 _MARKED = re.compile(r"^>\s*\d*\s+(.*)$", re.MULTILINE)
 """The line of an excerpt at which a test failed."""
@@ -56,8 +63,9 @@ class Approach(StrEnum):
 
 def choose_temperature(approach: Approach, iteration: int) -> float:
     """Choose how bold an answer may be: a fresh one is to differ from all before it, so it rises, and stays below 1."""
-    afresh = round(1 - 0.2 * 0.8 ** (iteration - 2), 4)
-    return {Approach.FIRST: 0.0, Approach.MEND: 0.4, Approach.AFRESH: afresh}[approach]
+    bold = round(1 - 0.2 * 0.8 ** (iteration - 2), 4)
+    mend = 0.4 if iteration % MENDS_AT == 0 else bold
+    return {Approach.FIRST: 0.0, Approach.MEND: mend, Approach.AFRESH: bold}[approach]
 
 
 def is_plain(context: AttemptContext, state: AttemptState, services: AgentServices, phase: Phase) -> bool:
@@ -70,20 +78,41 @@ def is_plain(context: AttemptContext, state: AttemptState, services: AgentServic
     view = View(services.tree, state.change)
     named = [path for path in list_named_paths(context.task.spec.description) if not is_test_path(path)]
     paths = list_expected_files(context, state, view)
+    if max(len(paths), len(set(named))) > MOST_FILES:
+        return False
     longest = max(((view.text(path) or "").count("\n") for path in paths), default=0)
-    return max(len(paths), len(set(named))) <= MOST_FILES and longest <= services.settings.whole_file_lines
+    return longest <= services.settings.whole_file_lines or bool(_find_part(context, paths, view))
 
 
-def choose_approach(state: AttemptState) -> Approach:
+def _find_part(context: AttemptContext, paths: Sequence[str], view: View) -> str:
+    """Return the one long Python file of which functions alone are asked for; empty where whole files are.
+
+    The task has to name something that is or will be defined there.
+    """
+    path = paths[0] if len(paths) == 1 and paths[0].endswith(".py") else ""
+    text = (path and view.text(path)) or ""
+    return path if text.count("\n") > PART_LINES and _DEFINED.search(context.task.spec.description) else ""
+
+
+def choose_approach(context: AttemptContext, state: AttemptState) -> Approach:
     """Choose the way of an iteration: after a failure two fresh answers, then the last code is mended, and so on.
 
     A small model repeats the code that it is shown more often than it mends it. Only code that was judged can be
-    mended, and no code twice.
+    mended, and no code twice. An answer that left the files as they are is not asked for again: the failure is shown.
     """
     if not state.feedback:
         return Approach.FIRST
-    is_new = state.seen.count(state.seen[-1]) == 1 if state.seen else False
-    return Approach.MEND if state.verdict and is_new and state.iteration % MENDS_AT == 0 else Approach.AFRESH
+    if state.verdict is None or not state.seen:
+        return Approach.AFRESH
+    is_due = state.seen.count(state.seen[-1]) == 1 and state.iteration % MENDS_AT == 0
+    is_unchanged = not _own_files(context, state) and state.seen[-1] == digest(state.change, state.own_tests)
+    return Approach.MEND if is_due or is_unchanged else Approach.AFRESH
+
+
+def _own_files(context: AttemptContext, state: AttemptState) -> set[str]:
+    """Return the paths that the agent wrote itself."""
+    given = context.task.spec.files
+    return {path for path, text in state.change.items() if path not in LAID_OUT and text != given.get(path)}
 
 
 def start(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:
@@ -91,7 +120,7 @@ def start(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptSt
 
     To begin afresh its change is what it was before the first answer: what the owner gave, and what every project has.
     """
-    if choose_approach(state) is not Approach.AFRESH:
+    if choose_approach(context, state) is not Approach.AFRESH:
         return state
     beginnings = {path: text for path, text in state.change.items() if path in LAID_OUT}
     return replace(state, change=settle(tree, {**beginnings, **context.task.spec.files}))
@@ -99,18 +128,22 @@ def start(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptSt
 
 def coding_prompt(about: sections.PromptContext) -> Prompt:
     """Return the request for the files of a task: the owner's words, what there is, what failed, what to send."""
-    paths, approach = list_expected_files(about.context, about.state, about.view), choose_approach(about.state)
+    paths = list_expected_files(about.context, about.state, about.view)
+    approach = choose_approach(about.context, about.state)
+    own = _own_files(about.context, about.state) if approach is Approach.MEND else ()
+    part = _find_part(about.context, paths, about.view)
+    files = partial(_show_part, about, part, own) if part else partial(_files, about, paths, own)
     parts = [
         replace(sections.the_task(about), title="", fill=lambda space: _words(about, space)),
         sections.the_answers(about),
         sections.the_conventions(about),
-        Section(title="", fill=lambda space: _files(about, paths, approach, space), rank=9),
+        Section(title="", fill=files, rank=9),
         *([fix("", _failure(about.state), rank=2)] if approach is Approach.MEND else []),
-        fix("", _request(about.context, paths), rank=0),
+        fix("", _request_part(part) if part else _request(about.context, paths), rank=0),
     ]
     heat = choose_temperature(approach, about.state.iteration)
     head = _HEAD.format(Phase.CODING) if approach is Approach.MEND else ""
-    return _compose(about, head, parts, heat)
+    return replace(_compose(about, head, parts, heat), part_of=part)
 
 
 def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Prompt:
@@ -153,12 +186,29 @@ def _words(about: sections.PromptContext, space: int) -> Shown:
     return Shown(text=text, cut=cut)
 
 
-def _files(about: sections.PromptContext, paths: Sequence[str], approach: Approach, space: int) -> Shown:
-    """Show the files to change, in the form of a quotation."""
+def _files(about: sections.PromptContext, paths: Sequence[str], own: Collection[str], space: int) -> Shown:
+    """Show the files to change, in the form of a quotation; `own` are told as written by the model."""
     texts = {path: text for path in paths if (text := about.view.text(path)) is not None}
-    before = "You wrote this as" if approach is Approach.MEND else "This is"
-    shown = "\n\n".join(f"{before} {path}:\n\n{_indent(text)}" for path, text in texts.items())
-    return Shown(text=shown, whole=tuple(texts)) if about.gauge.tokens(shown) <= space else Shown(named=tuple(texts))
+    heads = {path: "You wrote this as" if path in own else "This is" for path in texts}
+    shown = "\n\n".join(f"{heads[path]} {path}:\n\n{_indent(text)}" for path, text in texts.items())
+    return Shown(text=shown, in_full=tuple(texts)) if about.gauge.tokens(shown) <= space else Shown(named=tuple(texts))
+
+
+def _show_part(about: sections.PromptContext, path: str, own: Collection[str], space: int) -> Shown:
+    """Show the definitions of a long file that the task names, else what it defines."""
+    text = about.view.text(path) or ""
+    words = " ".join(re.findall(r"\w+", about.context.task.spec.description))
+    quoted = quote_definitions(text, words)
+    who = "You wrote this in" if path in own else "This stands in"
+    head = f"{who} {path}" if quoted else f"{path} defines"
+    shown = f"{head}:\n\n{_indent(quoted or chr(10).join(signatures(text)))}"
+    shown, cut = clip(shown, space, about.gauge)
+    return Shown(text=shown, outlined=(path,), cut=cut)
+
+
+def _request_part(path: str) -> str:
+    """Write the last words of a prompt that asks for single functions of a file."""
+    return f"Answer with the new or changed function or class of {path} alone, in one fenced Python block."
 
 
 def _indent(text: str) -> str:
@@ -175,8 +225,8 @@ def _failure(state: AttemptState) -> str:
 
 def _failing_line(failure: Failure) -> str:
     """Return the line of the test at which it failed."""
-    found = _MARKED.search(failure.excerpt)
-    return found[1].strip() if found else ""
+    match = _MARKED.search(failure.excerpt)
+    return match[1].strip() if match else ""
 
 
 def _request(context: AttemptContext, paths: Sequence[str]) -> str:

@@ -1,0 +1,108 @@
+"""The definitions of a Python answer, put into the file to which they belong.
+
+A small model that is asked for one function of a long file sends that function. Sent again whole, the file would take
+minutes, and lines that nobody asked about would change on the way.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from nightshift.agent.python_outline import parse_python
+
+_Slice = tuple[int, int, list[str]]
+"""First and last line to replace, counted from 0, the last one exclusive; the lines in their place."""
+
+
+def merge_definitions(text: str, answer: str) -> str:
+    """Return a file with the definitions of an answer in place of its own of the same names, others at its end.
+
+    Imports that the file lacks follow its last one. An answer that has all definitions of the file, or that is no
+    Python, is the file.
+    """
+    old, new = parse_python(text), parse_python(answer)
+    if old is None or new is None or _list_names(old.body) <= _list_names(new.body):
+        return answer
+    lines = text.splitlines()
+    for first, last, put in sorted(_edit(old.body, new.body, answer.splitlines()), key=lambda edit: edit[:2])[::-1]:
+        lines[first:last] = put
+    return "\n".join(lines) + "\n"
+
+
+def quote_definitions(text: str, words: str) -> str:
+    """Return the imports of a Python file, and the definitions that a text names; empty where it names none."""
+    tree = parse_python(text)
+    if tree is None:
+        return ""
+    named = [node for node in tree.body if _names(node) & set(words.split())]
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    lines = text.splitlines()
+    parts = ["\n".join("\n".join(_lines(node, lines)) for node in imports)]
+    parts += ["\n".join(_lines(node, lines)) for node in named]
+    return "\n\n\n".join(filter(None, parts)) if named else ""
+
+
+def _edit(old: Sequence[ast.stmt], new: Sequence[ast.stmt], source: Sequence[str]) -> Iterator[_Slice]:
+    """Yield what changes in the lines of a body."""
+    here = {name: node for node in old for name in _names(node)}
+    imports = {ast.unparse(node): node for node in old if isinstance(node, ast.Import | ast.ImportFrom)}
+    added = list[list[str]]()
+    for node in new:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"  # it would stand too low
+            if not is_future and ast.unparse(node) not in imports:
+                at = max((each.end_lineno or 0 for each in imports.values()), default=_first_line(old))
+                yield at, at, _lines(node, source)
+            continue
+        present = next((here[name] for name in _names(node) if name in here), None)
+        if isinstance(present, ast.ClassDef) and isinstance(node, ast.ClassDef) and not _has_all(node, present):
+            yield from _edit(present.body, node.body, source)
+        elif present is not None:
+            yield _start(present), present.end_lineno or 0, _indent(_lines(node, source), present.col_offset)
+        elif _names(node):
+            added.append(_indent(_lines(node, source), old[0].col_offset))
+    if added:
+        ends = [node.end_lineno or 0 for node in old if not isinstance(node, ast.If)]
+        at = max(ends, default=0)
+        gap = [""] if old[0].col_offset else ["", ""]
+        yield at, at, [line for part in added for line in (*gap, *part)]
+
+
+def _has_all(node: ast.ClassDef, present: ast.ClassDef) -> bool:
+    return _list_names(present.body) <= _list_names(node.body)
+
+
+def _list_names(body: Sequence[ast.stmt]) -> set[str]:
+    return {name for node in body for name in _names(node)}
+
+
+def _names(node: ast.stmt) -> set[str]:
+    """Return the names that a statement of a body defines, but for imports."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def _start(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)]) - 1
+
+
+def _first_line(body: Sequence[ast.stmt]) -> int:
+    """Return the line after the docstring of a module."""
+    first = body[0]
+    is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    return (first.end_lineno or 0) if is_docstring else _start(first)
+
+
+def _lines(node: ast.stmt, source: Sequence[str]) -> list[str]:
+    return list(source[_start(node) : node.end_lineno])
+
+
+def _indent(lines: list[str], columns: int) -> list[str]:
+    if len(lines[0]) - len(lines[0].lstrip()) == columns:
+        return lines
+    return textwrap.indent(textwrap.dedent("\n".join(lines)), " " * columns).split("\n")

@@ -1,0 +1,100 @@
+"""Definitions of an answer go into the file to which they belong, and nothing else of it changes."""
+
+from __future__ import annotations
+
+import ast
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.agent.replies.definitions import merge_definitions, quote_definitions
+
+FILE = '''"""Prices."""
+
+import math
+from decimal import Decimal
+
+RATE = 19
+
+
+@cache
+def tax(amount):
+    # Halves go up.
+    return amount * RATE
+
+
+class Order:
+    """An order."""
+
+    paid = False
+
+    def total(self):
+        return 0
+
+
+if __name__ == "__main__":
+    print(tax(1))
+'''
+TAX = "@cache\ndef tax(amount):\n    # Halves go up.\n    return amount * RATE"
+
+
+def test_a_new_function_stands_at_the_end_above_the_program() -> None:
+    merged = merge_definitions(FILE, "def net(amount):\n    return amount\n")
+    before, _, after = merged.partition("\n\ndef net(amount):\n    return amount\n")
+    assert before.endswith("        return 0\n")
+    assert after == '\n\nif __name__ == "__main__":\n    print(tax(1))\n'
+
+
+def test_a_function_is_replaced_with_its_decorators() -> None:
+    short = "def tax(amount):\n    return 1"
+    assert merge_definitions(FILE, short) == FILE.replace(TAX, short)
+
+
+def test_a_class_with_a_part_of_its_methods_keeps_the_others() -> None:
+    method = "    def is_empty(self):\n        return True\n"
+    merged = merge_definitions(FILE, f"class Order:\n{method}")
+    assert merged == FILE.replace("        return 0\n", f"        return 0\n\n{method}")
+
+
+def test_imports_that_the_file_lacks_follow_its_last_one() -> None:
+    merged = merge_definitions(
+        FILE, "from __future__ import annotations\nimport math\nimport re\n\n\ndef tax(amount):\n    return re\n"
+    )
+    assert "from decimal import Decimal\nimport re\n\nRATE" in merged
+    assert merged.count("import math") == 1
+    assert "__future__" not in merged
+
+
+def test_a_constant_is_replaced_in_its_place() -> None:
+    merged = merge_definitions(FILE, "RATE = 7\n\n\ndef net(a):\n    return a\n")
+    assert merged.startswith(FILE.partition("RATE")[0] + "RATE = 7\n")
+    assert merged.count("RATE = ") == 1
+
+
+def test_an_answer_that_has_the_whole_file_is_the_file() -> None:
+    answer = FILE.replace("amount * RATE", "amount + RATE")
+    assert merge_definitions(FILE, answer) == answer
+
+
+def test_what_is_no_python_stays_as_it_is() -> None:
+    function = "def tax(a):\n    return 1\n"
+    assert merge_definitions(FILE, "def tax(:\n") == "def tax(:\n"
+    assert merge_definitions("def (:\n", function) == function
+
+
+NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True)
+
+
+@given(NAMES, NAMES)
+def test_each_function_has_its_newest_text_and_stands_once(old: list[str], new: list[str]) -> None:
+    text = "\n\n".join(f"def {name}():\n    return 'old'\n" for name in old)
+    answer = "\n\n".join(f"def {name}():\n    return 'new'\n" for name in new)
+    merged = ast.unparse(ast.parse(merge_definitions(text, answer)))
+    wanted = {**dict.fromkeys(old, "old"), **dict.fromkeys(new, "new")}
+    functions = sorted(f"def {name}():\n    return '{value}'" for name, value in wanted.items())
+    assert sorted(filter(None, merged.split("\n\n"))) == functions
+
+
+def test_imports_and_named_definitions_are_quoted() -> None:
+    assert quote_definitions(FILE, "Make tax faster") == f"import math\nfrom decimal import Decimal\n\n\n{TAX}"
+    assert not quote_definitions(FILE, "Add net to it")
