@@ -296,7 +296,7 @@ class Maintenance:
             settings().db_path,
             settings().backups_dir,
             clocks.wall,
-            lambda: (settings().backups_keep, settings().backups_daily),
+            lambda: (settings().backups_keep, settings().backups_daily, 2 * settings().database_max_mb << 20),
             store.events.emit,
         )
         self.scheduler = Scheduler(self._jobs(), store.events.emit, monotonic=clocks.monotonic, sleep=sleep)

@@ -82,8 +82,8 @@ class StorageSettings(SettingsGroup):
     """How long a lesson is kept that no task has used."""
     keep_lessons: Annotated[int, Field(ge=100)] = 5_000
     """How many lessons of a kind are kept; beyond that the least used go."""
-    database_max_mb: Annotated[Megabytes, Field(ge=64)] = 300
-    """How large the database may be before the oldest lines, steps, prompts and replies go."""
+    database_max_mb: Annotated[Megabytes, Field(ge=64)] = 100
+    """Size at which the oldest lines of the log, steps, prompts and replies go; backups may take twice that."""
     disk_reserve_mb: Annotated[Megabytes, Field(ge=0)] = 300
     """With less room than this on the disk no task is started; 0 switches this off."""
     backups_keep: Positive = 4

@@ -26,12 +26,12 @@ class Backup:
         database: the file.
         folder: where backups go.
         clock: gives them their names.
-        retention: how many of the newest are kept, and on how many days one of each day.
+        retention: how many of the newest are kept, on how many days one of each day, and how many bytes in all.
         sink: takes an event when there is no new backup.
     """
 
     def __init__(
-        self, database: Path, folder: Path, clock: Clock, retention: Callable[[], tuple[int, int]], sink: Sink
+        self, database: Path, folder: Path, clock: Clock, retention: Callable[[], tuple[int, int, int]], sink: Sink
     ) -> None:
         self._database, self._folder, self._clock, self._retention = database, folder, clock, retention
         self._events = Emitter(sink)
@@ -44,8 +44,9 @@ class Backup:
 
     async def make(self, limit_s: float | None = None) -> None:
         """Make one, in a thread of its own; what is not done in `limit_s` seconds is left for the next start."""
-        keep, daily = self._retention()
-        job = partial(backups.make, self._database, self._folder, keep=keep, daily=daily, limit_s=limit_s)
+        keep, daily, most = self._retention()
+        rules = partial(backups.make, keep=keep, daily=daily, most_bytes=most, limit_s=limit_s)
+        job = partial(rules, self._database, self._folder)
         try:
             await asyncio.to_thread(job, self._clock())
         except TimeoutError:

@@ -45,7 +45,7 @@ class Keep:
     calls_days: float = 90
     lessons_days: float = 180
     lessons: int = 5_000
-    database_mb: int = 300
+    database_mb: int = 100
 
 
 @dataclass(slots=True, kw_only=True)

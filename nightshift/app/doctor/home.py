@@ -211,8 +211,8 @@ def check_backups(context: CheckContext) -> Iterator[Finding]:
     files = backups.list_backups(settings.backups_dir, now)
     if not files:
         if settings.db_path.exists():
-            yield warning(
-                "backups", f"there is none in {settings.backups_dir}", "start the daemon: it makes one an hour"
+            yield note(
+                "backups", f"there is none in {settings.backups_dir}", "the daemon makes one an hour while it runs"
             )
         return
     newest = files[0]

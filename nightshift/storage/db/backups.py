@@ -77,7 +77,14 @@ def _fill(source: Path, part: Path, end: float) -> None:
 
 
 def make(
-    source: Path, folder: Path, now: datetime, *, keep: int, daily: int, limit_s: float | None = None
+    source: Path,
+    folder: Path,
+    now: datetime,
+    *,
+    keep: int,
+    daily: int,
+    most_bytes: float = math.inf,
+    limit_s: float | None = None,
 ) -> Path | None:
     """Make a backup and let go of old ones; its path, or None where nothing was done since the newest one.
 
@@ -87,6 +94,7 @@ def make(
         now: its time.
         keep: how many are kept of the newest, at most one an hour.
         daily: on how many days before today one a day is kept as well, the newest of it.
+        most_bytes: how large all are together; the newest one is kept however large it is.
         limit_s: in how many seconds it must be made.
 
     Raises:
@@ -97,7 +105,7 @@ def make(
     if (newest := next(iter(list_backups(folder, now)), None)) and is_current(newest, source):
         return None
     copy(source, new, limit_s=limit_s)
-    for old in _superfluous(list_backups(folder, now), now, keep, daily):
+    for old in _superfluous(list_backups(folder, now), now, keep, daily, most_bytes):
         if old != new:
             old.unlink(missing_ok=True)
     return new
@@ -142,17 +150,22 @@ def time_of(backup: Path) -> datetime | None:
         return None
 
 
-def _superfluous(newest_first: list[Path], now: datetime, keep: int, daily: int) -> list[Path]:
-    """List the backups that no rule keeps: the newest of the last hours, then the newest of each day."""
+def _superfluous(newest_first: list[Path], now: datetime, keep: int, daily: int, most_bytes: float) -> list[Path]:
+    """List the backups that no rule keeps, or that there is no room for.
+
+    Kept are the newest of the last hours, then the newest of each day.
+    """
     today = now.astimezone(UTC).date()
-    hours, days, gone = set[datetime](), set[date](), list[Path]()
+    hours, days, gone, together = set[datetime](), set[date](), list[Path](), 0
     for path in newest_first:
         at = time_of(path) or now
         hour = at.replace(minute=0, second=0, microsecond=0)
         is_of_hour = hour not in hours and len(hours) < keep
         is_of_day = at.date() not in days and today - timedelta(days=daily) <= at.date() < today
-        if is_of_hour or is_of_day:
+        size = path.stat().st_size
+        if (is_of_hour or is_of_day) and (not days or together + size <= most_bytes):
             days.add(at.date())
+            together += size
         else:
             gone.append(path)
         hours |= {hour} if is_of_hour else set()

@@ -202,7 +202,7 @@ def test_a_database_of_a_newer_program_is_no_damage(used: Home) -> None:
 
 
 def test_size_and_backups(used: Home) -> None:
-    assert look(check_backups(check_context(used.path)), "backups").grade is Grade.WARNING
+    assert look(check_backups(check_context(used.path)), "backups").grade is Grade.NOTE
     whom = with_settings(used, database_max_mb=0)
     assert look(check_database(whom), "size").grade is Grade.WARNING
     now = datetime.now(UTC)

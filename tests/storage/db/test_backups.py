@@ -101,6 +101,18 @@ def test_the_newest_and_one_a_day_are_kept(tmp_path: Path) -> None:
     assert times(tmp_path / "b") == [*newest, *(NOW - timedelta(hours=n) for n in last_of_days)]
 
 
+@pytest.mark.parametrize(("room", "count"), [(9, 5), (3.5, 3), (0, 1)])
+def test_together_they_have_a_limit_of_size_and_the_newest_stays(tmp_path: Path, room: float, count: int) -> None:
+    fill(tmp_path / "a.sqlite", 1)
+    size = (tmp_path / "a.sqlite").stat().st_size
+    put(tmp_path / "b", *(NOW - timedelta(hours=hours) for hours in range(1, 5)))
+    for old in (tmp_path / "b").iterdir():
+        old.write_bytes(bytes(size))
+    most = int(room * size)
+    backups.make(tmp_path / "a.sqlite", tmp_path / "b", NOW, keep=9, daily=0, most_bytes=most)
+    assert times(tmp_path / "b") == [NOW - timedelta(hours=hours) for hours in range(count)]
+
+
 @settings(max_examples=tiers.examples(60), deadline=None)
 @given(
     hours=st.lists(st.integers(-2000, 2000), unique=True, max_size=40),
