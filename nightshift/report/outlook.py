@@ -51,10 +51,7 @@ def outlook(forecast: Forecast, now: datetime, *, is_held: bool = False) -> Outl
     if forecast.for_model >= forecast.tasks:
         return Outlook(line=", ".join((tasks, *waits)))
     if forecast.takes_s is None or forecast.done_at is None:
-        ended = (
-            "none has" if not forecast.measured else "1 has" if forecast.measured == 1 else f"{forecast.measured} have"
-        )
-        unknown = f"no forecast before {LEAST_MEASURED} tasks were worked on to their end ({ended} so far)"
+        unknown = f"no forecast before a model has ended {LEAST_MEASURED} tasks ({forecast.measured} so far)"
         return Outlook(line=", ".join((tasks, unknown, *waits)))
     if is_held:
         done, times = f"about {coarse(forecast.takes_s.middle)} of work", forecast.takes_s

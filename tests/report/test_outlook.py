@@ -49,7 +49,7 @@ def test_a_day_further_away_is_named() -> None:
 
 def test_with_nothing_measured_it_says_so() -> None:
     summary = outlook(Forecast(tasks=3, measured=1), NOW)
-    assert summary.line == "3 tasks, no forecast before 3 tasks were worked on to their end (1 has so far)"
+    assert summary.line == "3 tasks, no forecast before a model has ended 3 tasks (1 so far)"
     assert summary.range == ""
 
 

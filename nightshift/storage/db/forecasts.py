@@ -68,10 +68,15 @@ def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
 
 
 def measure_tasks(conn: Connection) -> tuple[list[MeasuredTask], str]:
-    """Measure the newest ended tasks: those of the model that wrote code last, which is named, or of all (empty)."""
+    """Measure the newest ended tasks: those of the model that wrote code last, which is named, or of all (empty).
+
+    None where no model wrote code: the built-in engine alone says nothing of the tasks that it leaves.
+    """
     rows = conn.execute(_ENDED, (json.dumps(MEASURED), LATEST)).fetchall()
     now = conn.execute(_AT_WORK).fetchone()
     model = now[0] if now and sum(row[2] == now[0] for row in rows) >= ENOUGH else ""
+    if not any(row[2] for row in rows):
+        return [], ""
     counted = [row for row in rows if not model or row[2] in {model, None}]
     return [MeasuredTask(work_s=row[0], cost_usd=_cost_usd(row[1])) for row in counted], model
 

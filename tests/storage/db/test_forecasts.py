@@ -101,7 +101,9 @@ def test_what_is_scheduled_for_another_day_and_what_waits_for_it_is_told_apart(s
 
 
 def test_measured_are_tasks_that_were_worked_on_to_their_end(shop: Shop) -> None:
-    shop.end(60.0, 0.1)
+    first = shop.end(60.0, 0.1)
+    assert measure_tasks(shop.database.reader()) == ([], ""), "no model has written code"
+    shop.coded(first, "openai", "m")
     shop.end(90.0, 0.2, unpriced=1, ending=Ending.GAVE_UP)
     shop.end(1.0, 0.0, ending=Ending.ERROR)
     tasks, model = measure_tasks(shop.database.reader())
@@ -137,7 +139,7 @@ def test_what_was_spent_today_is_taken_from_the_budget(shop: Shop) -> None:
         )
 
     for _ in range(3):
-        shop.end(60.0, 0.1)
+        shop.coded(shop.end(60.0, 0.1), "openai", "m")
     for _ in range(4):
         shop.submit()
     shop.database.write(spend).result()
