@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -58,7 +57,7 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
         "repo": _repo(options["repo"]),
         "tests": _files(options["tests"]),
         "files": _files(options["files"]),
-        "test_command": _command(options["test_command"]),
+        "test_command": options["test_command"],
         "cases": _cases(options["cases"]) if options["cases"] else [],
         "oracle": _read(Path(options["oracle"]).expanduser()) if options["oracle"] else "",
         "depends_on": list(options["depends_on"]),
@@ -141,13 +140,6 @@ def _read(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
         raise click.UsageError(f"{path}: {why}") from None
-
-
-def _command(text: str | None) -> list[str]:
-    try:
-        return shlex.split(text or "")
-    except ValueError as error:
-        raise click.UsageError(f"--test-command: {error}") from None
 
 
 def own_time(option: str, text: str) -> str:

@@ -50,7 +50,6 @@ def submit(home: Home, *arguments: str) -> dict[str, Any]:
         (("--limit", "wall_s=nan", "do a"), "--limit: wall_s: 'nan' is no number"),
         (("--limit", "cost_usd=inf", "do a"), "--limit: cost_usd: 'inf' is no number"),
         (("--not-before", "tomorrow", "do a"), "--not-before: 'tomorrow' is no time"),
-        (("--test-command", "pytest 'x", "do a"), "--test-command: No closing quotation"),
         (("--tests", "/no/such/file", "do a"), "/no/such/file: No such file or directory"),
     ],
 )

@@ -21,11 +21,11 @@ from nightshift.core.tasks.submission import (
     MAX_NAMES,
     MAX_WORDS,
     BranchIn,
+    CommandIn,
     PackageIn,
     PositiveInt,
     RuleIn,
     RunLimitsIn,
-    WordIn,
 )
 from nightshift.core.tasks.task import Language, Limits, Lint, TaskSpec
 from nightshift.core.text.strict import Strict
@@ -78,7 +78,7 @@ class BenchmarkedIn(Strict):
 class RepositorySettingsIn(RunLimitsIn):
     """Input of a person for all tasks of a repository; None leaves a field to what was found, or to the settings."""
 
-    test_command: Annotated[list[WordIn], Field(min_length=1, max_length=MAX_WORDS)] | None = None
+    test_command: Annotated[CommandIn, Field(min_length=1, max_length=MAX_WORDS)] | None = None
     test_paths: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     base: BranchIn | None = None
     target: BranchIn | None = None

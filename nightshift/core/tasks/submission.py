@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from datetime import datetime
@@ -60,6 +61,24 @@ def _no_version(name: object) -> object:
     return name
 
 
+def _split_command(command: object) -> object:
+    """Split a command that is written as one text, as in a shell; what a shell alone understands is given to one."""
+    if not isinstance(command, str):
+        return command
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ValueError(f"{error}: it cannot be split into words") from None
+    return ["sh", "-c", command] if _SHELL.search(command) else words
+
+
+def _as_list(value: object) -> object:
+    """Take one value for a list of one."""
+    return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
+
+
+_SHELL = re.compile(r"[|&;<>$`*?]|^\w+=")
+"""A sign that a shell reads, or a variable before the command."""
 _MAY_BE_PYTHON = (Language.PYTHON, Language.AUTO)
 _NO_TEXT = "must be a text; put it in quotes"
 _TOO_MUCH = f"too much: at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
@@ -72,6 +91,7 @@ ToolNameIn = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,30}\.[A-Za-z0-
 LabelIn = Annotated[str, Field(pattern=r"^[a-z0-9][A-Za-z0-9_.:/-]{0,100}$")]
 WordIn = Annotated[str, Field(min_length=1, max_length=MAX_WORD_CHARS)]
 BranchIn = Annotated[str, Field(min_length=1, max_length=250)]
+CommandIn = Annotated[list[WordIn], BeforeValidator(_split_command)]
 FilesIn = Annotated[dict[str, str], BeforeValidator(_few)]
 
 
@@ -107,9 +127,11 @@ class TaskIn(Strict):
     kind: Kind | None = None
     language: Language = Language.AUTO
     tests: FilesIn = Field(default_factory=dict)
-    test_command: list[WordIn] = Field(default_factory=list, max_length=MAX_WORDS)
+    test_command: CommandIn = Field(default_factory=list, max_length=MAX_WORDS)
     files: FilesIn = Field(default_factory=dict)
-    depends_on: list[PositiveInt] = Field(default_factory=list, max_length=MAX_DEPENDENCIES)
+    depends_on: Annotated[list[PositiveInt], BeforeValidator(_as_list)] = Field(
+        default_factory=list, max_length=MAX_DEPENDENCIES
+    )
     key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     not_before: Annotated[datetime | None, BeforeValidator(no_number)] = None
     limits: LimitsIn = Field(default_factory=LimitsIn)
@@ -120,10 +142,10 @@ class TaskIn(Strict):
     split: StrictBool | None = None
     integrate: StrictBool | None = None
     lint: Lint | None = None
-    allow: list[RuleIn] = Field(default_factory=list, max_length=MAX_NAMES)
-    packages: list[PackageIn] = Field(default_factory=list, max_length=MAX_NAMES)
-    mcp: list[ToolNameIn] = Field(default_factory=list, max_length=MAX_NAMES)
-    needs: list[LabelIn] = Field(default_factory=list, max_length=MAX_NAMES)
+    allow: Annotated[list[RuleIn], BeforeValidator(_as_list)] = Field(default_factory=list, max_length=MAX_NAMES)
+    packages: Annotated[list[PackageIn], BeforeValidator(_as_list)] = Field(default_factory=list, max_length=MAX_NAMES)
+    mcp: Annotated[list[ToolNameIn], BeforeValidator(_as_list)] = Field(default_factory=list, max_length=MAX_NAMES)
+    needs: Annotated[list[LabelIn], BeforeValidator(_as_list)] = Field(default_factory=list, max_length=MAX_NAMES)
     cases: list[CaseIn] = Field(default_factory=list, max_length=MAX_CASES)
     oracle: FilesIn | str = Field(default_factory=dict)
     metadata: dict[str, Any] = Field(default_factory=dict)

@@ -68,6 +68,8 @@ def test_a_task_can_be_written_as_what_a_person_would_send() -> None:
         ({"description": "x", "limits": {"pids": 2}}, "limits.pids", "16"),
         ({"description": "x", "limits": {"work_mb": 0}}, "limits.work_mb", "1"),
         ({"description": "x", "depends_on": ["a"]}, "depends_on.0", "integer"),
+        ({"description": "x", "test_command": "make 'x"}, "test_command", "No closing quotation"),
+        ({"description": "x", "test_command": 5}, "test_command", "list"),
         ({"description": "x", "not_before": 5}, "not_before", "2026-12-24T18:00:00Z"),
         ({"description": "x", "not_before": "0.5"}, "not_before", "2026-12-24T18:00:00Z"),
         ({"description": "x", "packages": ["numpy==2.4.0"]}, "packages.0", "a name alone: numpy; a version"),
@@ -83,6 +85,25 @@ def test_a_fault_names_its_field_and_the_mend(sent: Any, field: str, hint: str) 
     with pytest.raises(InvalidTask) as refused:
         parse_spec(sent)
     assert hint.lower() in refused.value.fields[field].lower()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("python manage.py test", ("python", "manage.py", "test")),
+        ("pytest -k 'a or b'", ("pytest", "-k", "a or b")),
+        ("cd api && make test", ("sh", "-c", "cd api && make test")),
+        ("CI=1 npm test", ("sh", "-c", "CI=1 npm test")),
+        ("", ()),
+    ],
+)
+def test_a_command_may_be_one_text_as_it_is_typed(text: str, words: tuple[str, ...]) -> None:
+    assert parse_spec({"description": "x", "test_command": text}).test_command == words
+
+
+def test_one_value_stands_for_a_list_of_one() -> None:
+    spec = parse_spec({"description": "x", "depends_on": 3, "packages": "httpx", "needs": "gpu"})
+    assert (spec.depends_on, spec.packages, spec.needs) == ((3,), ("httpx",), ("gpu",))
 
 
 def test_all_faults_are_reported_together() -> None:

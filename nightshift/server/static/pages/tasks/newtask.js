@@ -54,7 +54,7 @@ export function taskOf(form) {
   for (const name of ['kind', 'repo', 'base', 'project', 'language', 'key']) if (form[name]?.trim()) task[name] = form[name].trim();
   if (form.priority.trim()) task.priority = number(form.priority);
   if (form.testsText.trim()) task.tests = {[form.testsPath.trim()]: form.testsText};
-  if (form.command?.trim()) task.test_command = form.command.trim().split(/\s+/);
+  if (form.command?.trim()) task.test_command = form.command.trim();
   if (form.after?.trim()) task.depends_on = split(form.after).map((each) => number(each.replace(/^#/, '')));
   if (form.packages?.trim()) task.packages = split(form.packages);
   if (Object.keys(form.files ?? {}).length) task.files = form.files;
