@@ -124,6 +124,10 @@ def test_the_expected_file_is_what_the_tests_import_or_the_task_names() -> None:
     assert list_expected_files(case_for("Write a.py and b.py"), WORK, empty) == ["a.py", "b.py"]
     in_src = View(FileTree({"src/pkg/mod.py": ""}), {})
     assert list_expected_files(case_for("Do it", tests=tests), WORK, in_src) == ["src/pkg/mod.py"]
+    face = View(FileTree({"pkg/__init__.py": "", "pkg/mod.py": ""}), {})
+    of_package = {"tests/test_pkg.py": "import pkg\n\n\ndef test_it():\n    assert pkg.f() == 1\n"}
+    assert list_expected_files(case_for("Mend f in pkg/mod.py", tests=of_package), WORK, face) == ["pkg/mod.py"]
+    assert list_expected_files(case_for("Mend f", tests=of_package), WORK, face) == ["pkg/__init__.py"]
 
 
 def test_a_large_repository_is_listed_by_folders_and_the_shared_one_by_some_of_its_names() -> None:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import PurePosixPath
 
 from nightshift.agent import javascript_outline
 from nightshift.agent.file_ranking import Interest, by_words, interest_in, list_spoken_of, rank, read, weight_of
@@ -89,21 +90,29 @@ def list_named_paths(text: str) -> list[str]:
     return [word for word in _list_names(text) if word.endswith((".py", ".go", *SOURCES))]
 
 
-def list_expected_files(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
-    """The files that a single unnamed block can be: what is being changed, what the tests import, what the task names.
+_FACES = ("__init__", "index")
+"""Names of the file that stands for its folder in imports."""
 
-    The first of these sources that names exactly one file decides; when none does, all that they name.
+
+def list_expected_files(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
+    """List the files that a single unnamed block can be.
+
+    They are what is being changed, the modules that the tests import, what the task names, and the packages that the
+    tests import. The first of these sources that names exactly one file decides; when none does, all that they name.
     """
     spec, laid_out = context.task.spec, projects.LAID_OUT if state.project else ()
     tests = {**spec.tests, **state.own_tests}
+    imported = [path for test_path, text in tests.items() for path in _list_wanted(test_path, text, view)]
+    named = [
+        path
+        for path in list_named_paths(projects.without_folder(spec.description, state.project, view.paths()))
+        if not is_test_path(path) and path not in tests
+    ]
     sources = [
         [path for path in state.change if not is_test_path(path) and path not in laid_out],
-        [path for test_path, text in tests.items() for path in _list_wanted(test_path, text, view)],
-        [
-            path
-            for path in list_named_paths(projects.without_folder(spec.description, state.project, view.paths()))
-            if not is_test_path(path) and path not in tests
-        ],
+        [path for path in imported if PurePosixPath(path).stem not in _FACES],
+        named,
+        imported,
     ]
     candidates = [list(dict.fromkeys(source)) for source in sources]
     single = next((source for source in candidates if len(source) == 1), None)

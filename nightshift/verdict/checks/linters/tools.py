@@ -131,7 +131,8 @@ TOOLS: Mapping[Linter, Tool] = {
         endings=_PYTHON,
         words=(
             *("python", "-m", "mypy", "--no-color-output", "--no-pretty", "--show-error-codes", "--no-error-summary"),
-            *("--hide-error-context", "--hide-error-code-links", "--cache-dir=/dev/null"),
+            # A configuration with `num_workers` wants a cache.
+            *("--hide-error-context", "--hide-error-code-links", "--cache-dir=/tmp/mypy-cache"),
         ),
         pattern=re.compile(_COLUMNS + r" error: (?P<message>.+?)(?:  \[(?P<code>[\w-]+)\])?$"),
         fine=frozenset({0, 1, 2}),  # 2 for a file that is no Python, which it tells in a line like any other
