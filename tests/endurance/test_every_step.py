@@ -20,7 +20,7 @@ def test_a_daemon_that_dies_at_any_durable_point_goes_on_as_if_it_had_not(tmp_pa
     def work(run: CrashRun) -> None:
         points = [point for point in run.record() if FULL or not point.tells_only]
         assert len(points) > 25, "the recording shows too little to be a scenario"
-        deaths = tiers.choose([(point, moment) for point in points for moment in point.moments], 5)
+        deaths = tiers.choose([(point, moment) for point in points for moment in point.moments], 3)
         wrong = [fault for point, moment in deaths for fault in run.die_at(point, moment)]
         assert not wrong, "\n".join(wrong)
 
