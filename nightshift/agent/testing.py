@@ -93,6 +93,9 @@ async def _judge_with_new_tests(
     state, answer = await _with_tests(context, state, services)
     judging = _unusable(context, state, services, answer.faults, before) if answer.faults else None
     step = await (judging or _judge(context, state, services, before))
+    if _proves_nothing(context, step):
+        alone = await _judge(context, without, services, before)
+        step = alone if alone.outcome is Outcome.OK else step
     return _give_up_tests(step) if answer.is_repeated else step
 
 
@@ -113,6 +116,14 @@ def _is_weak(step: Step) -> bool:
     is_noticed = all(finding.kind is not FindingKind.MUTANTS for finding in verdict.findings)
     is_strong = verdict.evidence.label is Label.BEHAVIOUR_KEPT and is_noticed
     return not verdict.results if not verdict.passed else not is_strong
+
+
+def _proves_nothing(context: AttemptContext, step: Step) -> bool:
+    """Tell whether the own tests of a passed change add nothing to those of the base, and are better left out."""
+    verdict = step.state.verdict
+    if step.outcome is not Outcome.OK or verdict is None or asks_to_keep_behaviour(context.task.spec):
+        return False
+    return verdict.evidence.label is Label.BEHAVIOUR_KEPT and bool(step.state.written_tests)
 
 
 async def _with_tests(

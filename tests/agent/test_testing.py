@@ -324,6 +324,24 @@ async def test_own_tests_of_a_refactoring_are_asked_for_only_where_those_of_the_
     assert bench.model.phases.count(P.TESTING) == (not is_strong)
 
 
+class Unmoved(PlainSuite):
+    """Judges each change by tests of the base alone."""
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        verdict = await super().judge(job)
+        cases = (CaseResult(id="tests/test_old.py::test_old", result=Result.PASSED), *verdict.results)
+        evidence = replace(verdict.evidence, label=Label.BEHAVIOUR_KEPT)
+        return replace(verdict, passed=True, reason="", weak=(), results=cases, evidence=evidence)
+
+
+@pytest.mark.parametrize(("words", "keeps"), [("Add `add` to add.py", False), ("Refactor `add` in add.py", True)])
+async def test_own_tests_that_prove_nothing_are_no_part_of_the_commit(words: str, keeps: bool) -> None:
+    bench = Bench(model_for(RIGHT, TESTING=[OWN]), suite=Unmoved())
+    work = await bench.run(case_for(words))
+    assert work.phase is P.COMMIT
+    assert not work.own_tests or keeps
+
+
 SAYS = "the words of the task say add(1, 2) == 3; the change gives -1"
 
 
