@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,17 @@ from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Spent
 from nightshift.queue.manager import QueueManager
+from nightshift.storage.db.sqlite import Connection
 from tests.support.clocks import HandClocks
+
+
+def note_code(task_id: int, conn: Connection) -> None:
+    """Note that a model wrote the code of a task."""
+    conn.execute(
+        "INSERT INTO model_stats (at, task_id, attempt, phase, backend, model, tokens_in, tokens_out, latency_s) "
+        "VALUES ('2026-01-01T00:00:00+00:00', ?, 1, 'CODING', 'openai', 'm', 1, 1, 1.0)",
+        (task_id,),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +49,7 @@ class Desk:
             assert task
             self.clocks.pass_s(600)
             self.store.queue.finish(task.id, task.fence, Ending.COMMITTED, spent=Spent(cost_usd=1.0)).result()
+            self.store.db.write(partial(note_code, task.id)).result()
 
     def count_warnings(self) -> int:
         self.store.events.catch_up().result()
