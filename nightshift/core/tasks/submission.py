@@ -69,7 +69,7 @@ def _split_command(command: object) -> object:
         words = shlex.split(command)
     except ValueError as error:
         raise ValueError(f"{error}: it cannot be split into words") from None
-    return ["sh", "-c", command] if _SHELL.search(command) else words
+    return ["sh", "-c", command] if _SHELL.search(_QUOTED.sub("", command)) else words
 
 
 def _as_list(value: object) -> object:
@@ -77,6 +77,8 @@ def _as_list(value: object) -> object:
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
 
 
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
+"""Text that a shell takes as it stands."""
 _SHELL = re.compile(r"[|&;<>$`*?]|^\w+=")
 """A sign that a shell reads, or a variable before the command."""
 _MAY_BE_PYTHON = (Language.PYTHON, Language.AUTO)

@@ -92,6 +92,8 @@ def test_a_fault_names_its_field_and_the_mend(sent: Any, field: str, hint: str) 
     [
         ("python manage.py test", ("python", "manage.py", "test")),
         ("pytest -k 'a or b'", ("pytest", "-k", "a or b")),
+        ("pytest -k 'x*' \"a|b\"", ("pytest", "-k", "x*", "a|b")),
+        ('pytest "$PART"', ("sh", "-c", 'pytest "$PART"')),
         ("cd api && make test", ("sh", "-c", "cd api && make test")),
         ("CI=1 npm test", ("sh", "-c", "CI=1 npm test")),
         ("", ()),
