@@ -254,7 +254,7 @@ def _take(
     services: AgentServices,
     draft: Draft,
     reply: Completion,
-    part_of: str = "",
+    part_of: str,
 ) -> Taken:
     view = View(services.tree, draft.change)
     try:

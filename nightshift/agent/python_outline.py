@@ -23,6 +23,12 @@ def parse_python(text: str) -> ast.Module | None:
     return parse_quietly(text) if len(text) <= _MAX_CHARS else None
 
 
+def first_line(node: ast.stmt) -> int:
+    """Return the first line of a statement, its decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
 def signatures(text: str) -> list[str]:
     """A Python module's face: classes, functions with annotations and the first line of their docstring, constants."""
     tree = parse_python(text)

@@ -76,6 +76,15 @@ def test_an_answer_that_has_the_whole_file_is_the_file() -> None:
     assert merge_definitions(FILE, answer) == answer
 
 
+def test_form_feeds_and_a_missing_last_newline_stay() -> None:
+    old = FILE.replace("\n\n\nclass", "\n\n\x0c\nclass")
+    short = "def tax(amount):\n    return 1"
+    assert merge_definitions(old.rstrip("\n"), f"{short}\n") == old.rstrip("\n").replace(TAX, short)
+    method = "    def total(self):\n        return 7"
+    merged = merge_definitions(old, f"class Order:\n{method}\n")
+    assert merged == old.replace("    def total(self):\n        return 0", method)
+
+
 def test_what_is_no_python_stays_as_it_is() -> None:
     function = "def tax(a):\n    return 1\n"
     assert merge_definitions(FILE, "def tax(:\n") == "def tax(:\n"

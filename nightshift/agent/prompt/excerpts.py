@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from nightshift.agent import golang_outline, javascript_outline
 from nightshift.agent.file_ranking import NAME, Interest
 from nightshift.agent.prompt.text import code_block
-from nightshift.agent.python_outline import parse_python, signatures
+from nightshift.agent.python_outline import first_line, parse_python, signatures
 from nightshift.agent.symbols import words_of
 from nightshift.core.code import golang, javascript
 from nightshift.core.gauge import Gauge
@@ -184,23 +184,19 @@ def _python(text: str) -> Iterator[Part]:
             first = True
             for member in node.body:
                 if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                    begin = _first_line(member)
+                    begin = first_line(member)
                     if first:
-                        yield Part(first=_first_line(node), last=max(begin - 1, node.lineno), name=node.name)
+                        yield Part(first=first_line(node), last=max(begin - 1, node.lineno), name=node.name)
                     first = False
                     yield Part(first=begin, last=member.end_lineno or begin, name=member.name, holder=node.name)
             if first:
-                yield Part(first=_first_line(node), last=node.end_lineno or node.lineno, name=node.name)
+                yield Part(first=first_line(node), last=node.end_lineno or node.lineno, name=node.name)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield Part(first=_first_line(node), last=node.end_lineno or node.lineno, name=node.name)
+            yield Part(first=first_line(node), last=node.end_lineno or node.lineno, name=node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             name = target.id if isinstance(target, ast.Name) else ""
             yield Part(first=node.lineno, last=node.end_lineno or node.lineno, name=name)
-
-
-def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
-    return min([node.lineno, *(each.lineno for each in node.decorator_list)])
 
 
 def _javascript(path: str, text: str) -> Iterator[Part]:

@@ -201,8 +201,8 @@ def _show_part(about: sections.PromptContext, path: str, own: Collection[str], s
     quoted = quote_definitions(text, words)
     who = "You wrote this in" if path in own else "This stands in"
     head = f"{who} {path}" if quoted else f"{path} defines"
-    shown = f"{head}:\n\n{_indent(quoted or chr(10).join(signatures(text)))}"
-    shown, cut = clip(shown, space, about.gauge)
+    content = quoted or "\n".join(signatures(text))
+    shown, cut = clip(f"{head}:\n\n{_indent(content)}", space, about.gauge)
     return Shown(text=shown, outlined=(path,), cut=cut)
 
 

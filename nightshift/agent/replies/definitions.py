@@ -10,7 +10,7 @@ import ast
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from nightshift.agent.python_outline import parse_python
+from nightshift.agent.python_outline import first_line, parse_python
 
 _Slice = tuple[int, int, list[str]]
 """First and last line to replace, counted from 0, the last one exclusive; the lines in their place."""
@@ -25,10 +25,10 @@ def merge_definitions(text: str, answer: str) -> str:
     old, new = parse_python(text), parse_python(answer)
     if old is None or new is None or _list_names(old.body) <= _list_names(new.body):
         return answer
-    lines = text.splitlines()
-    for first, last, put in sorted(_edit(old.body, new.body, answer.splitlines()), key=lambda edit: edit[:2])[::-1]:
+    lines = text.split("\n")  # as the parser counts them: a form feed ends none
+    for first, last, put in sorted(_edit(old.body, new.body, answer.split("\n")), key=lambda edit: edit[:2])[::-1]:
         lines[first:last] = put
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def quote_definitions(text: str, words: str) -> str:
@@ -38,7 +38,7 @@ def quote_definitions(text: str, words: str) -> str:
         return ""
     named = [node for node in tree.body if _names(node) & set(words.split())]
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    lines = text.splitlines()
+    lines = text.split("\n")
     parts = ["\n".join("\n".join(_lines(node, lines)) for node in imports)]
     parts += ["\n".join(_lines(node, lines)) for node in named]
     return "\n\n\n".join(filter(None, parts)) if named else ""
@@ -53,14 +53,14 @@ def _edit(old: Sequence[ast.stmt], new: Sequence[ast.stmt], source: Sequence[str
         if isinstance(node, ast.Import | ast.ImportFrom):
             is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"  # it would stand too low
             if not is_future and ast.unparse(node) not in imports:
-                at = max((each.end_lineno or 0 for each in imports.values()), default=_first_line(old))
+                at = max((each.end_lineno or 0 for each in imports.values()), default=_find_head_end(old))
                 yield at, at, _lines(node, source)
             continue
         present = next((here[name] for name in _names(node) if name in here), None)
         if isinstance(present, ast.ClassDef) and isinstance(node, ast.ClassDef) and not _has_all(node, present):
             yield from _edit(present.body, node.body, source)
         elif present is not None:
-            yield _start(present), present.end_lineno or 0, _indent(_lines(node, source), present.col_offset)
+            yield first_line(present) - 1, present.end_lineno or 0, _indent(_lines(node, source), present.col_offset)
         elif _names(node):
             added.append(_indent(_lines(node, source), old[0].col_offset))
     if added:
@@ -86,20 +86,15 @@ def _names(node: ast.stmt) -> set[str]:
     return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
-def _start(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)]) - 1
-
-
-def _first_line(body: Sequence[ast.stmt]) -> int:
-    """Return the line after the docstring of a module."""
+def _find_head_end(body: Sequence[ast.stmt]) -> int:
+    """Return the number of lines above the first statement, a docstring included."""
     first = body[0]
     is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    return (first.end_lineno or 0) if is_docstring else _start(first)
+    return (first.end_lineno or 0) if is_docstring else first_line(first) - 1
 
 
 def _lines(node: ast.stmt, source: Sequence[str]) -> list[str]:
-    return list(source[_start(node) : node.end_lineno])
+    return list(source[first_line(node) - 1 : node.end_lineno])
 
 
 def _indent(lines: list[str], columns: int) -> list[str]:
