@@ -212,9 +212,7 @@ class ForkServer:
         self.overlays = answer == b"ready overlays"
         if not answer.startswith(b"ready"):
             output = printable(bytes(self.running.stderr.output)).strip()[-500:] or "it gave no reason"
-            raise SandboxUnready(
-                f"the process that sandboxes are forked from did not come up: {output or 'it gave no reason'}"
-            )
+            raise SandboxUnready(f"the process that sandboxes are forked from did not come up: {output}")
 
     def order(self, order: dict[str, object], group: Group | None, job: SandboxJob) -> Begun:
         """Have a nested sandbox forked."""

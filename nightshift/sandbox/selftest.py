@@ -30,7 +30,6 @@ PROBE_S = 60.0
 """So long a probe may take: a machine at its boot, or full of other work, needs it, and the probes stand back."""
 NAMES = ("network", "home", "processes", "environment", "kernel settings", "memory limit", "process limit")
 """The probes, in their order."""
-"""The beginning of the names of bait files; the number of their process follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

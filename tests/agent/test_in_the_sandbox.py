@@ -51,17 +51,6 @@ async def test_vacuous_tests_are_blamed_and_rewritten_while_the_code_stands(tmp_
     assert bench.model.phases == [P.PLANNING, P.CODING, P.TESTING, P.TESTING]
     assert work.verdict is not None
     assert work.verdict.evidence.label is Label.SELF_TESTED
-
-
-async def test_tests_that_notice_no_fault_are_rewritten_with_the_fault_in_view(tmp_path: Path) -> None:
-    checks = "    assert add(2, 0) == 2\n    assert add(5, 0) == 5\n"
-    blunt = block("tests/test_sum.py", f"from add import add\n\n\ndef test_add():\n{checks}")
-    bench = await bench_for(model_for(RIGHT, TESTING=[blunt, block("tests/test_sum.py", PROPERTY)]), tmp_path)
-    work = await bench.run(case_for("Write `add` in add.py: the sum of two numbers"))
-    assert (work.phase, work.iteration) == (P.COMMIT, 2), work.feedback
-    assert bench.model.phases == [P.PLANNING, P.CODING, P.TESTING, P.TESTING]
-    assert "`a + b` in add (add.py:2) becomes" in bench.model.prompt(3)
-    assert work.verdict
     assert any(" mutants killed" in note for note in work.verdict.evidence.notes)
 
 

@@ -298,12 +298,10 @@ async def test_code_that_was_changed_under_a_forged_note_is_told_by_the_bytes_an
 
 async def test_tests_that_prove_nothing_any_more_are_told(site: Site) -> None:
     commit = await site.commit(1, ADD, own=TESTS)
-    blunt = (
-        "from calc import add\n\n\ndef test_add():\n    assert isinstance(add(2, 3), int)\n    assert add(1, 0) != 9\n"
-    )
+    blunt = "from calc import add\n\n\ndef test_add():\n    assert isinstance(add(2, 3), int)\n"
     report = await site.verify(forge(site, commit, {"test_calc.py": blunt}))
     assert wrong(report) == {"bytes", "red"}
-    assert "go on passing when" in detail(report, "red")
+    assert "compare no value" in detail(report, "red")
 
 
 async def test_an_empty_commit_does_not_hold_and_claims_nothing_of_its_tests(site: Site) -> None:

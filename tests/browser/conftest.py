@@ -33,6 +33,7 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
     """A daemon in a copy of the seeded home, this module's own; its workers are idle."""
     snapshot = share(tmp_path_factory).copied(tmp_path_factory.mktemp("seeded") / "snapshot")
     with start(snapshot) as (daemon, server):
+        daemon.wait_until_started()
         yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)
 
 

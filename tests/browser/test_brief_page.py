@@ -44,7 +44,7 @@ def test_why_a_task_failed_stands_on_it(visit: Visit, seeded: SeededDaemon) -> N
     page = visit("/")
     causes = card(page, "Top failures")
     expect(causes).to_contain_text("AssertionError: assert 7 == (3 + 1)")
-    expect(causes).to_contain_text("there is no folder")
+    expect(causes).to_contain_text("is not in a git repository")
     expect(causes.get_by_role("link", name=f"#{seeded.task('failed')}")).to_be_visible()
 
 
@@ -63,7 +63,7 @@ def test_a_cause_is_settled_with_a_note_and_its_tasks_are_tried_again(visit: Vis
 def test_a_package_that_cannot_be_is_said_at_the_cause(visit: Visit, watch: Watch) -> None:
     watch.allow("400 POST .*/api/causes/")
     page = visit("/tasks?status=failed")
-    cause = card(page, "Top failures").get_by_role("listitem").filter(has_text="there is no folder").first
+    cause = card(page, "Top failures").get_by_role("listitem").filter(has_text="is not in a git repository").first
     cause.get_by_role("button", name="Resolve…").click()
     cause.get_by_label("Allow a package").fill("no such name")
     cause.get_by_role("button", name="Resolve and retry").click()

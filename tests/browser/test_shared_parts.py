@@ -166,28 +166,14 @@ def test_addresses_are_the_same_however_they_are_put_together(library: Page) -> 
 # ---- replies as they are written
 
 
-def test_a_reply_grows_by_its_frames_and_one_with_a_gap_is_passed_over(library: Page) -> None:
-    def frame(keep: int, *parts: tuple[str, str], appends: bool = False) -> None:
-        wire_parts = [{"tool": tool, "text": text} for tool, text in parts]
-        call(
-            library,
-            "live_text",
-            "write",
-            {"task_id": 7, "call": 3, "keep": keep, "appends": appends, "parts": wire_parts},
-        )
+def test_a_frame_replaces_the_one_before_of_its_task(library: Page) -> None:
+    def write(task: int, text: str) -> None:
+        call(library, "live_text", "write", {"task_id": task, "call": 3, "parts": [{"tool": "", "text": text}]})
 
-    def shown() -> list[tuple[str, str]]:
-        (reply,) = call(library, "live_text", "frames")
-        return [(part["tool"], part["text"]) for part in reply["parts"]]
-
-    frame(0, ("", "I re"))
-    frame(1, ("", "ad it. "), ("read_file", '{"pa'), appends=True)
-    frame(2, ("read_file", 'th": 1}'), appends=True)
-    assert shown() == [("", "I read it. "), ("read_file", '{"path": 1}')]
-    frame(1, ("write_file", "{"))
-    assert shown() == [("", "I read it. "), ("write_file", "{")]
-    frame(5, ("", "of a later part"), appends=True)
-    assert shown() == [("", "I read it. "), ("write_file", "{")]
+    for task, text in ((7, "I re"), (8, "Of another."), (7, "I read it.")):
+        write(task, text)
+    texts = {frame["task_id"]: frame["parts"][0]["text"] for frame in call(library, "live_text", "frames")}
+    assert texts == {7: "I read it.", 8: "Of another."}
     call(library, "live_text", "forget")
     assert call(library, "live_text", "frames") == []
 

@@ -88,10 +88,10 @@ def context_of(
 
 
 def addresses(home: Path, *tasks: int) -> list[str]:
-    """One address of each page; of a task's for each of these, of a report's the newest if there is any."""
+    """List one address of each page that needs no hub: one for each task, and the newest report's if there is any."""
     reports = sorted(path.stem for path in (home / "reports").glob("*.md"))[-1:]
     paths = ["/login"]
-    for page in PAGES:
+    for page in (page for page in PAGES if not page.needs_hub):
         if "{task_id}" in page.path:
             paths += [page.path.format(task_id=task) for task in tasks]
         elif "{name}" in page.path:

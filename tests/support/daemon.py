@@ -77,6 +77,10 @@ class Daemon:
         self.kill()
         raise AssertionError(f"the daemon does not answer:\n{self.output()}")
 
+    def wait_until_started(self) -> None:
+        """Wait until recovery has ended, so that the state no longer changes by itself."""
+        until(lambda: self.get("/api/status")["state"] != "starting")
+
     def _spawn(self) -> subprocess.Popen[bytes]:
         with (self.home / "daemon.out").open("ab") as out:
             return subprocess.Popen(

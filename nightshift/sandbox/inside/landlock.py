@@ -4,7 +4,6 @@ Landlock is made for files. A process in a domain of its own besides may neither
 of their memory and descriptors, and since Linux 6.12 send them no signals. Where that alone is wanted the domain allows
 every file.
 """
-# Importing pathlib would cost every start of the sandbox some milliseconds.
 
 import ctypes
 import os

@@ -11,7 +11,6 @@ files that ran), `collect` (a file could not be collected), `left` (files that a
 
 Its own assertions need no explanation: PYTEST_DONT_REWRITE.
 """
-# Importing pathlib would cost every start of the sandbox some milliseconds.
 
 import contextlib
 import importlib.util

@@ -77,7 +77,7 @@ class CaseFiles:
         after = self._after(rows[-1], f"after step {rows[-1].step_no} of attempt {rows[-1].attempt}")
         given = dict(self._task.spec.files)
         before = State(name="the files that the task began with", texts=given, open_tree=after.open_tree)
-        return self._diff("task", before, after, only, note="" if entry is None else "its commit cannot be read; ")
+        return self._diff("task", before, after, only, note="" if entry is None else "its commit cannot be read")
 
     def _state_at_start(self, entry: Commit) -> State:
         """The parent of a commit, with the files that came with the task and are new there."""
@@ -203,7 +203,13 @@ class CaseFiles:
     ) -> Diff:
         files, left_out = compare(before, after, self._context.mask, only=only)
         fault = before.fault or after.fault
-        note = f"{note}what the files were before cannot be read, so all lines count as added: {fault}" if fault else ""
+        reason = f"what the files were before cannot be read, so all lines count as added: {fault}" if fault else ""
         return Diff(
-            of=of, before=before.name, after=after.name, commit=commit, note=note, files=files, left_out=left_out
+            of=of,
+            before=before.name,
+            after=after.name,
+            commit=commit,
+            note="; ".join(filter(None, (note, reason))),
+            files=files,
+            left_out=left_out,
         )

@@ -35,7 +35,7 @@ class Database:
     """
 
     def __init__(self, path: Path, *, readonly: bool = False, busy_s: float = 5.0, retry_for_s: float = 60.0) -> None:
-        self.path, self.readonly = path, readonly
+        self.path, self.readonly, self._busy_s = path, readonly, busy_s
         self._lock = threading.Lock()
         self._local = threading.local()
         self._readers: dict[threading.Thread, Connection] = {}
@@ -70,7 +70,7 @@ class Database:
             raise StoreError(f"{self.path}: the database is closed")
         conn: Connection | None = getattr(self._local, "conn", None)
         if conn is None:
-            conn = connect(self.path, readonly=True)
+            conn = connect(self.path, readonly=True, busy_s=self._busy_s)
             self._adopt(conn)
             self._local.conn = conn
         return conn

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from nightshift.core.clock import Clock
 from nightshift.core.errors import HubError, StoreError
@@ -17,10 +17,6 @@ from nightshift.storage.memory import rows
 from nightshift.storage.memory.embedders import Choice, Embedder, EmbedderMissing, Loadable
 from nightshift.storage.memory.embedders.base import Recent
 from nightshift.storage.memory.vector_index import LessonKind, Near, VectorIndex, VectorStore, add_vectors, keep_only
-
-if TYPE_CHECKING:
-    pass
-
 
 BATCH = 64
 

@@ -111,14 +111,5 @@ def test_a_home_that_may_not_be_written_is_a_fault(home: Home) -> None:
     assert done.returncode == 1
 
 
-def test_limits_that_are_too_low_are_warned_of(home: Home) -> None:
-    argv = ["sh", "-c", 'ulimit -n 200; exec "$@"', "sh", sys.executable, str(ROOT / "cli.py"), "--doctor", "--json"]
-    env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path)}
-    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60, check=False)
-    grades = {each["what"]: each for each in json.loads(done.stdout)["findings"]}
-    assert grades["open files"]["grade"] == "warning"
-    assert "ulimit -n" in grades["open files"]["fix"]
-
-
 def test_deep_belongs_to_the_doctor(home: Home) -> None:
     assert home.cli("--status", "--deep").code == 2
